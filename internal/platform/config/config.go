@@ -1,0 +1,76 @@
+// Package config owns the settings of the process: which there are, where they come from, and whether they
+// make sense. A setting is a key of stithy.yaml or the variable of the same name; the variable wins. One
+// table drives the file, the variables, the defaults, `config show` and the reference page.
+//
+// It does not own settings that administrators change at run time (those are rows in the database), and it
+// opens nothing but the files that hold settings.
+package config
+
+import (
+	"errors"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"stithy/internal/platform/secretbox"
+)
+
+// Config is what the process was told. It is complete and valid, and nobody changes it after Load.
+type Config struct {
+	Listen      string
+	ExternalURL *url.URL // no query, no trailing slash
+
+	DataDir       string
+	SecretKeyFile string
+	BlobURL       secretbox.Secret // empty: blobs live in DataDir
+
+	DatabaseURL      secretbox.Secret // may be empty, see RequireDatabase
+	DatabaseMaxConns int32
+	RedisURL         secretbox.Secret // empty: counters and wake-ups stay in the process
+
+	TrustedProxies  []netip.Prefix
+	MonitoringAllow []netip.Prefix
+
+	LogLevel  slog.Level
+	LogFormat string // "json" or "text"
+
+	ShutdownGrace time.Duration
+	DrainDelay    time.Duration
+
+	Identifiers Identifiers
+	Instance    Instance
+
+	values []Value
+}
+
+// Identifiers are the names that stand in identifiers on the wire.
+type Identifiers struct {
+	Service string
+	Errors  string
+}
+
+// Instance says which features the instance has.
+type Instance struct {
+	Tier   string // "free", "premium" or "ultimate"
+	Hosted bool
+}
+
+// Value is one setting as an administrator may see it.
+type Value struct {
+	Key    string
+	Value  string // as it was written, passwords replaced by dots
+	Origin string // "default", "stithy.yaml:12" or "STITHY_LISTEN"
+}
+
+// Values lists every setting in the order of the reference page.
+func (c *Config) Values() []Value { return c.values }
+
+// RequireDatabase tells an operator what to do when the command at hand needs a database and none is named.
+func (c *Config) RequireDatabase() error {
+	if c.DatabaseURL != "" {
+		return nil
+	}
+	return errors.New("no database is named: set STITHY_DATABASE_URL, or database_url in stithy.yaml, " +
+		"for example postgres://stithy@localhost:5432/stithy")
+}
