@@ -1,0 +1,2 @@
+-- +goose Up
+create extension if not exists pg_trgm;

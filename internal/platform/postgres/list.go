@@ -1,0 +1,231 @@
+package postgres
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// fragment is SQL text. The type is not exported so that other packages can write one only as a constant: a string
+// that came from a request does not compile as SQL.
+type fragment string
+
+// List builds the query of a filtered, ordered and limited list.
+//
+//	l := postgres.From("users u").Columns("u.id, u.name")
+//	l.Where("u.state = ?", state)
+//	l.Order(postgres.Key{Expr: "u.name"}, postgres.Key{Expr: "u.id"})
+//	l.Limit(20)
+//	sql, args := l.SQL()
+//
+// Each ? in a fragment stands for one argument; the operators of jsonb that contain ? have functions instead. The text
+// depends on the calls made and never on the values, so it is worth preparing. Misuse that no input can cause, such as
+// a wrong number of arguments, panics.
+type List struct {
+	columns clause
+	from    []clause
+	where   []clause
+	keys    []Key
+	after   []any
+	limit   int
+	offset  int
+}
+
+// Key is one expression of an order. It must not be null in any row: a comparison with null is neither true nor false,
+// and the row would vanish between two pages. Write coalesce(u.seen_at, 'epoch') and index that.
+type Key struct {
+	Expr fragment
+	Desc bool
+}
+
+type clause struct {
+	text fragment
+	args []any
+}
+
+func newClause(text fragment, args []any) clause {
+	if n := strings.Count(string(text), "?"); n != len(args) {
+		panic(fmt.Sprintf("postgres: %d placeholders and %d arguments in %q", n, len(args), text))
+	}
+	return clause{text: text, args: args}
+}
+
+// From starts a list of the rows of a table expression.
+func From(text fragment, args ...any) *List {
+	return &List{from: []clause{newClause(text, args)}}
+}
+
+// Columns sets what is selected.
+func (l *List) Columns(text fragment, args ...any) *List {
+	l.columns = newClause(text, args)
+	return l
+}
+
+// Join adds to the table expression, for a join that only some filters need.
+func (l *List) Join(text fragment, args ...any) *List {
+	l.from = append(l.from, newClause(text, args))
+	return l
+}
+
+// Where adds a condition that all rows must meet.
+func (l *List) Where(text fragment, args ...any) *List {
+	l.where = append(l.where, newClause(text, args))
+	return l
+}
+
+// Order sets the order. It must be total, so its last key is an id.
+func (l *List) Order(keys ...Key) *List {
+	l.keys = keys
+	return l
+}
+
+// After leaves out the rows up to and including the one with these key values, which are given in the order of the
+// keys and must equal what the database holds: a time cut to milliseconds skips or repeats rows.
+func (l *List) After(values ...any) *List {
+	l.after = values
+	return l
+}
+
+// AfterFits reports whether n values are as many as the order has keys.
+func (l *List) AfterFits(n int) bool { return n == len(l.keys) }
+
+// Limit sets the greatest number of rows, at least 1.
+func (l *List) Limit(n int) *List {
+	l.limit = n
+	return l
+}
+
+// Offset skips rows. Its cost grows with n; a list that may be long also offers After.
+func (l *List) Offset(n int) *List {
+	l.offset = n
+	return l
+}
+
+// SQL returns the query and its arguments.
+func (l *List) SQL() (string, []any) {
+	if l.columns.text == "" || len(l.keys) == 0 || l.limit < 1 {
+		panic("postgres: a list needs columns, an order and a limit")
+	}
+	var w writer
+	w.text("select ")
+	w.clause(l.columns)
+	w.fromAndWhere(l)
+	if l.after != nil {
+		w.and(len(l.where) == 0)
+		w.keyset(l.keys, l.after)
+	}
+	for i, key := range l.keys {
+		w.text(separator(i, " order by ", ", "), string(key.Expr))
+		if key.Desc {
+			w.text(" desc")
+		}
+	}
+	w.text(" limit ", w.arg(l.limit))
+	if l.offset > 0 {
+		w.text(" offset ", w.arg(l.offset))
+	}
+	return w.sql.String(), w.args
+}
+
+// CountSQL returns a query that counts the rows of the whole list, on all pages, up to limit: it reads no more rows
+// than that.
+func (l *List) CountSQL(limit int) (string, []any) {
+	var w writer
+	w.text("select count(*) from (select 1")
+	w.fromAndWhere(l)
+	w.text(" limit ", w.arg(limit), ") bounded")
+	return w.sql.String(), w.args
+}
+
+type writer struct {
+	sql  strings.Builder
+	args []any
+}
+
+func (w *writer) text(parts ...string) {
+	for _, part := range parts {
+		w.sql.WriteString(part)
+	}
+}
+
+// arg adds an argument and returns its placeholder.
+func (w *writer) arg(v any) string {
+	w.args = append(w.args, v)
+	return "$" + strconv.Itoa(len(w.args))
+}
+
+func (w *writer) clause(c clause) {
+	rest := string(c.text)
+	for _, v := range c.args {
+		before, after, _ := strings.Cut(rest, "?")
+		w.text(before, w.arg(v))
+		rest = after
+	}
+	w.text(rest)
+}
+
+func (w *writer) and(first bool) {
+	if first {
+		w.text(" where ")
+	} else {
+		w.text(" and ")
+	}
+}
+
+func (w *writer) fromAndWhere(l *List) {
+	for i, c := range l.from {
+		w.text(separator(i, " from ", " "))
+		w.clause(c)
+	}
+	for i, c := range l.where {
+		w.and(i == 0)
+		w.text("(") // an or inside a condition stays inside
+		w.clause(c)
+		w.text(")")
+	}
+}
+
+// keyset writes the condition that a row comes after the one with these key values.
+func (w *writer) keyset(keys []Key, values []any) {
+	if len(values) != len(keys) {
+		panic(fmt.Sprintf("postgres: %d keys and %d values to start after", len(keys), len(values)))
+	}
+	exprs, marks, uniform := make([]string, len(keys)), make([]string, len(keys)), true
+	for i, key := range keys {
+		exprs[i], marks[i] = string(key.Expr), w.arg(values[i])
+		uniform = uniform && key.Desc == keys[0].Desc
+	}
+	if uniform {
+		w.text("(", strings.Join(exprs, ", "), ") ", beyond(keys[0]), " (", strings.Join(marks, ", "), ")")
+		return
+	}
+	// The first comparison follows from the rest; it is what lets an index scan start at the right place.
+	w.text(exprs[0], " ", beyond(keys[0]), "= ", marks[0], " and (")
+	for i, key := range keys {
+		w.text(separator(i, "(", " or ("))
+		for j := range i {
+			w.text(exprs[j], " = ", marks[j], " and ")
+		}
+		w.text(exprs[i], " ", beyond(key), " ", marks[i], ")")
+	}
+	w.text(")")
+}
+
+func beyond(key Key) string {
+	if key.Desc {
+		return "<"
+	}
+	return ">"
+}
+
+func separator(i int, first, next string) string {
+	if i == 0 {
+		return first
+	}
+	return next
+}
+
+// LikeContains returns the pattern for like and ilike that matches every text containing s.
+func LikeContains(s string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(s) + "%"
+}

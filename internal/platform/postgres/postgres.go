@@ -1,0 +1,143 @@
+// Package postgres is the door to PostgreSQL: the connection pool, explicit transactions, reading rows into structs,
+// constraint names as errors, the builder of filtered lists, and migrations.
+//
+// It knows no table. SQL lives in the rooms, as constants; [List] is the only place where SQL text depends on input.
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// ErrNoRows is what a query for one row returns when there is none.
+var ErrNoRows = pgx.ErrNoRows
+
+// Querier runs SQL. A *DB runs each statement on its own, a pgx.Tx inside its transaction.
+type Querier interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+	CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error)
+}
+
+// DB is a pool of connections to one database.
+type DB struct {
+	pool *pgxpool.Pool
+}
+
+// Open returns a pool of at most maxConns connections. Connections are made when they are needed, so an unreachable
+// server shows at the first query or [DB.Ping].
+//
+// The URL may set any server parameter, and it may set default_query_exec_mode for a connection pooler that does not
+// keep prepared statements.
+func Open(ctx context.Context, url string, maxConns int) (*DB, error) {
+	cfg, err := config(url)
+	if err != nil {
+		return nil, err
+	}
+	cfg.MaxConns = int32(maxConns)
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("opening connection pool: %w", err)
+	}
+	return &DB{pool: pool}, nil
+}
+
+func config(url string) (*pgxpool.Config, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("parsing database URL: %w", err)
+	}
+	cfg.MaxConnIdleTime = 5 * time.Minute // each idle connection costs the server several megabytes
+	params := cfg.ConnConfig.RuntimeParams
+	for name, value := range map[string]string{
+		"application_name":                    "stithy",
+		"statement_timeout":                   "30s",
+		"idle_in_transaction_session_timeout": "60s",
+		"lock_timeout":                        "10s",
+	} {
+		if _, set := params[name]; !set && !strings.Contains(params["options"], name) {
+			params[name] = value
+		}
+	}
+	return cfg, nil
+}
+
+// Pool is for libraries that need the pool itself.
+func (db *DB) Pool() *pgxpool.Pool { return db.pool }
+
+// Ping reports whether the server answers.
+func (db *DB) Ping(ctx context.Context) error { return db.pool.Ping(ctx) }
+
+// Close waits for borrowed connections and closes them all.
+func (db *DB) Close() { db.pool.Close() }
+
+func (db *DB) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	return db.pool.Exec(ctx, sql, args...)
+}
+
+func (db *DB) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	return db.pool.Query(ctx, sql, args...)
+}
+
+func (db *DB) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	return db.pool.QueryRow(ctx, sql, args...)
+}
+
+func (db *DB) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	return db.pool.SendBatch(ctx, b)
+}
+
+func (db *DB) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
+	return db.pool.CopyFrom(ctx, table, columns, rows)
+}
+
+// InTx runs fn in a transaction (read committed) that is committed when fn returns nil and rolled back when fn returns
+// an error or panics. The error of fn comes back as it is.
+func (db *DB) InTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	tx, err := db.pool.Begin(ctx)
+	if err != nil {
+		return fmt.Errorf("beginning transaction: %w", err)
+	}
+	// After a commit this does nothing. A rollback that fails closes the connection, which rolls back too.
+	defer func() { _ = tx.Rollback(ctx) }()
+	if err := fn(tx); err != nil {
+		return err
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return fmt.Errorf("committing transaction: %w", err)
+	}
+	return nil
+}
+
+// One reads the only row of a query into a struct whose fields match the columns by name, both ways.
+// It returns [ErrNoRows] when there is no row.
+func One[T any](ctx context.Context, q Querier, sql string, args ...any) (T, error) {
+	rows, _ := q.Query(ctx, sql, args...) // the error comes back from collecting
+	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
+}
+
+// All reads every row of a query into structs whose fields match the columns by name, both ways.
+func All[T any](ctx context.Context, q Querier, sql string, args ...any) ([]T, error) {
+	rows, _ := q.Query(ctx, sql, args...)
+	return pgx.CollectRows(rows, pgx.RowToStructByName[T])
+}
+
+// Value reads the only row of a query of one column. It returns [ErrNoRows] when there is no row.
+func Value[T any](ctx context.Context, q Querier, sql string, args ...any) (T, error) {
+	rows, _ := q.Query(ctx, sql, args...)
+	return pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
+}
+
+// Values reads every row of a query of one column.
+func Values[T any](ctx context.Context, q Querier, sql string, args ...any) ([]T, error) {
+	rows, _ := q.Query(ctx, sql, args...)
+	return pgx.CollectRows(rows, pgx.RowTo[T])
+}
