@@ -1,0 +1,217 @@
+// Package jobqueue runs work after the transaction that asked for it has committed, on any node, at least once.
+//
+// A job is a kind and a few ids. It is inserted with the rows that cause it, so both commit or neither does; it reads
+// everything else when it runs, and running it twice does no harm. The queue lives in the same PostgreSQL database,
+// in the tables of River, whose client no other package imports.
+package jobqueue
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+
+	"stithy/internal/platform/postgres"
+)
+
+// DefaultTimeout is how long a job may run unless it is registered with another limit.
+const DefaultTimeout = 5 * time.Minute
+
+// Args are the ids a job needs, kept as JSON. Kind names the job in the database and in logs, and never changes.
+type Args interface {
+	Kind() string
+}
+
+// Registry knows which function works which kind of job. It is complete before a [Queue] starts.
+type Registry struct {
+	workers  *river.Workers
+	periodic []*river.PeriodicJob
+}
+
+func NewRegistry() *Registry {
+	return &Registry{workers: river.NewWorkers()}
+}
+
+// Register names the function that works jobs of one kind. A job whose function fails or panics is tried again, with
+// growing pauses, for about three weeks. Registering a kind twice panics.
+func Register[T Args](r *Registry, work func(context.Context, T) error) {
+	RegisterTimeout(r, DefaultTimeout, work)
+}
+
+// RegisterTimeout is [Register] for a kind that may run for longer, or must not run for as long, as [DefaultTimeout].
+func RegisterTimeout[T Args](r *Registry, timeout time.Duration, work func(context.Context, T) error) {
+	river.AddWorker(r.workers, &worker[T]{timeout: timeout, work: work})
+}
+
+type worker[T Args] struct {
+	river.WorkerDefaults[T]
+	timeout time.Duration
+	work    func(context.Context, T) error
+}
+
+func (w *worker[T]) Timeout(*river.Job[T]) time.Duration               { return w.timeout }
+func (w *worker[T]) Work(ctx context.Context, job *river.Job[T]) error { return w.work(ctx, job.Args) }
+
+// Every inserts a job each interval, on one node at a time. It also does so whenever a node takes this over, because
+// the time of the last run is not kept: a daily job would else never run on a node that restarts daily.
+//
+// No second job is inserted while one waits, runs or is retried; after a few failures the next interval starts afresh.
+func (r *Registry) Every(interval time.Duration, args Args) {
+	const attempts = 5 // the last retry comes within six minutes
+	r.periodic = append(r.periodic, river.NewPeriodicJob(
+		river.PeriodicInterval(interval),
+		func() (river.JobArgs, *river.InsertOpts) {
+			return args, &river.InsertOpts{MaxAttempts: attempts, UniqueOpts: unfinished()}
+		},
+		&river.PeriodicJobOpts{RunOnStart: true},
+	))
+}
+
+// unfinished makes a job unique by its kind and args among those not finished. River's default also counts completed
+// jobs, which would swallow new work until the old row is removed.
+func unfinished() river.UniqueOpts {
+	return river.UniqueOpts{
+		ByArgs: true,
+		ByState: []rivertype.JobState{
+			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateScheduled,
+			rivertype.JobStateRunning, rivertype.JobStateRetryable,
+		},
+	}
+}
+
+// Option changes how one job is inserted.
+type Option func(*river.InsertOpts)
+
+// untilStarted tags jobs that are unique only until they start.
+const untilStarted = "unique-until-started"
+
+// Unique drops the job if an equal one, of the same kind and args, has yet to start. One that runs already does not
+// count, since it may have read the state before the change that this job is about.
+func Unique() Option {
+	return func(o *river.InsertOpts) {
+		o.UniqueOpts = unfinished()
+		o.Tags = []string{untilStarted}
+	}
+}
+
+// At keeps the job from starting before t.
+func At(t time.Time) Option {
+	return func(o *river.InsertOpts) { o.ScheduledAt = t }
+}
+
+// Queue inserts jobs and, between Start and Stop, works them.
+type Queue struct {
+	db       *postgres.DB
+	registry *Registry
+	log      *slog.Logger
+	workers  int
+	inserter *river.Client[pgx.Tx]
+	client   *river.Client[pgx.Tx] // nil unless started
+}
+
+// New returns a queue that works up to workers jobs at a time; one with no workers only inserts. While it works it
+// keeps one connection of its own to be told of new jobs.
+func New(db *postgres.DB, r *Registry, log *slog.Logger, workers int) (*Queue, error) {
+	inserter, err := river.NewClient(riverpgxv5.New(nil), &river.Config{Logger: quiet(log)})
+	if err != nil {
+		return nil, fmt.Errorf("creating job inserter: %w", err)
+	}
+	return &Queue{db: db, registry: r, log: log, workers: workers, inserter: inserter}, nil
+}
+
+// Insert adds a job that becomes visible when tx commits. Inserting unique jobs may wait for another transaction that
+// has inserted the same, so a transaction inserts several of them in one fixed order.
+func (q *Queue) Insert(ctx context.Context, tx pgx.Tx, args Args, options ...Option) error {
+	var opts river.InsertOpts
+	for _, option := range options {
+		option(&opts)
+	}
+	if _, err := q.inserter.InsertTx(ctx, tx, args, &opts); err != nil {
+		return fmt.Errorf("inserting job %s: %w", args.Kind(), err)
+	}
+	return nil
+}
+
+// Start begins to work jobs. The end of ctx does not stop it; [Queue.Stop] does.
+func (q *Queue) Start(ctx context.Context) error {
+	if q.workers == 0 {
+		return nil
+	}
+	client, err := river.NewClient(riverpgxv5.New(q.db.Pool()), &river.Config{
+		Queues:       map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: q.workers}},
+		Workers:      q.registry.workers,
+		PeriodicJobs: q.registry.periodic,
+		Middleware:   []rivertype.Middleware{&middleware{db: q.db}},
+		ErrorHandler: &failureLog{q.log},
+		Logger:       quiet(q.log),
+
+		JobTimeout: DefaultTimeout,
+		// A job whose node died counts as running until this has passed, or its own limit if that is longer.
+		RescueStuckJobsAfter:        DefaultTimeout + time.Minute,
+		CompletedJobRetentionPeriod: time.Hour,
+		DiscardedJobRetentionPeriod: 7 * 24 * time.Hour,
+
+		// A concurrent reindex that meets our lock_timeout, as during a backup, leaves an invalid index that each
+		// insert pays for and nobody drops. With so few rows kept, autovacuum is enough.
+		ReindexerSchedule: river.NeverSchedule(),
+
+		// Notifications of new jobs are limited to one in 100 ms. One that is left out because another transaction
+		// was about to send it is lost if that one rolls back; then the job waits for this poll.
+		FetchPollInterval: time.Second,
+	})
+	if err != nil {
+		return fmt.Errorf("creating job client: %w", err)
+	}
+	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("starting job client: %w", err)
+	}
+	q.client = client
+	return nil
+}
+
+// cancelGrace is how long jobs have to return after their context has been cancelled.
+const cancelGrace = 5 * time.Second
+
+// Stop takes no more jobs and waits for the running ones while ctx lasts. Then it cancels them; they go back to the
+// queue without having used up an attempt.
+func (q *Queue) Stop(ctx context.Context) error {
+	if q.client == nil {
+		return nil
+	}
+	err := q.client.Stop(ctx)
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelGrace)
+	defer cancel()
+	if err := q.client.StopAndCancel(ctx); err != nil {
+		return fmt.Errorf("cancelling jobs: %w", err)
+	}
+	return nil
+}
+
+// middleware runs around each job.
+type middleware struct {
+	river.MiddlewareDefaults
+	db *postgres.DB
+}
+
+const releaseUnique = `update river_job set unique_key = null where id = $1`
+
+func (m *middleware) Work(ctx context.Context, job *rivertype.JobRow, work func(context.Context) error) (err error) {
+	// River counts a running job as a duplicate. This statement waits for the transactions that have just been told
+	// so, and lets later ones insert: whoever was dropped in favour of this job has committed when it begins to read.
+	if slices.Contains(job.Tags, untilStarted) {
+		if _, err := m.db.Exec(ctx, releaseUnique, job.ID); err != nil {
+			return fmt.Errorf("releasing unique job: %w", err)
+		}
+	}
+	defer recoverTo(&err)
+	return work(ctx)
+}
