@@ -1,0 +1,74 @@
+// Package access names who acts, what they may do and with which token. It is
+// pure: every decision follows from its arguments alone.
+package access
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// Actor is whoever made the call. The zero Actor is anonymous.
+type Actor struct {
+	Person     *Person    // nil when nobody is signed in
+	Sudoer     *Person    // the administrator who acts as Person, if any
+	Credential Credential // what proved the identity
+	Address    netip.Addr // where the call came from
+
+	// Account is the row that authentication read, kept so that a handler
+	// that shows the caller need not read it a second time.
+	Account any
+}
+
+// Person is what decisions need to know of an account.
+type Person struct {
+	ID       int64
+	Username string
+	Name     string
+	Email    string
+	Admin    bool
+	Auditor  bool
+	External bool
+}
+
+// SignedIn reports whether a person is known.
+func (a Actor) SignedIn() bool { return a.Person != nil }
+
+// Admin reports whether the person may administer the instance.
+func (a Actor) Admin() bool { return a.Person != nil && a.Person.Admin }
+
+// ID is the person's id, or zero.
+func (a Actor) ID() int64 {
+	if a.Person == nil {
+		return 0
+	}
+	return a.Person.ID
+}
+
+// Is reports whether the actor is this person.
+func (a Actor) Is(id int64) bool { return id != 0 && a.ID() == id }
+
+// Kind is what sort of secret proved an identity. It is part of every token's
+// digest, so that no secret passes for one of another kind.
+type Kind string
+
+const (
+	NoCredential  Kind = ""
+	PersonalToken Kind = "personal" // also impersonation, project and group tokens
+	OAuthToken    Kind = "oauth"
+	JobToken      Kind = "job"
+	Session       Kind = "session"
+)
+
+// Credential is a proof of identity after it was looked up.
+type Credential struct {
+	Kind          Kind
+	ID            int64
+	Scopes        Scopes
+	Impersonation bool
+}
+
+// Scopes is the set of scopes that a token carries.
+type Scopes []Scope
+
+// Has reports whether the set holds a scope.
+func (s Scopes) Has(scope Scope) bool { return slices.Contains(s, scope) }

@@ -1,0 +1,115 @@
+// Package fault holds the errors that a client may see. An error without a
+// fault in its chain is internal: it is logged once at the door and shown as
+// a bare failure. Rooms speak in kinds; only the doors know status codes.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Kind says what went wrong in terms that a door can translate.
+type Kind uint8
+
+const (
+	Internal          Kind = iota
+	BadParams              // the request was refused before any room saw it
+	Rejected               // a room refused the values it was given
+	Unauthenticated        // nobody is signed in, or the credential is unknown
+	TokenUnusable          // the token is known and may not be used any more
+	Forbidden              // the actor may not do this
+	InsufficientScope      // the token may not do this, whoever holds it
+	NotFound               // absent, or hidden from the actor
+	NotOffered             // this way of asking is not offered here
+	NotAllowed             // the record's state does not allow this
+	NotModified            // the request asked for what is so already
+	Conflict               // another record stands in the way
+	Precondition           // the record changed since the client last saw it
+	TooLarge
+	UnsupportedMedia
+	Unprocessable
+	TooMany
+	Unavailable
+)
+
+// Fields are the texts for each attribute that a room refused.
+type Fields map[string][]string
+
+// Add appends a text for an attribute. It allocates the map when needed.
+func (f *Fields) Add(attribute, format string, args ...any) {
+	if *f == nil {
+		*f = Fields{}
+	}
+	(*f)[attribute] = append((*f)[attribute], fmt.Sprintf(format, args...))
+}
+
+// Err is a Rejected fault with these fields, or nil when there are none.
+func (f Fields) Err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return &Error{Kind: Rejected, Fields: f}
+}
+
+// Error is safe to show: every member reaches the client as it stands.
+type Error struct {
+	Kind    Kind
+	Text    string   // the whole message, in place of the kind's own words
+	Reason  string   // said after the kind's own words
+	Subject string   // the noun that was not found
+	Fields  Fields   // per attribute, for Rejected
+	Scopes  []string // what would have been enough, for InsufficientScope
+}
+
+func (e *Error) Error() string {
+	switch {
+	case e.Text != "":
+		return e.Text
+	case e.Subject != "":
+		return e.Subject + " not found"
+	case len(e.Fields) > 0:
+		var parts []string
+		for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
+			parts = append(parts, name+" "+strings.Join(e.Fields[name], ", "))
+		}
+		return strings.Join(parts, "; ")
+	case e.Reason != "":
+		return e.Reason
+	}
+	return fmt.Sprintf("fault of kind %d", e.Kind)
+}
+
+// Of returns the fault in err's chain; ok is false for internal errors.
+func Of(err error) (e *Error, ok bool) { return errors.AsType[*Error](err) }
+
+// Is reports whether err carries a fault of this kind.
+func Is(err error, kind Kind) bool {
+	e, ok := Of(err)
+	return ok && e.Kind == kind
+}
+
+// New is a fault that says only its kind.
+func New(kind Kind) error { return &Error{Kind: kind} }
+
+// Because adds a reason to the kind's own words.
+func Because(kind Kind, format string, args ...any) error {
+	return &Error{Kind: kind, Reason: fmt.Sprintf(format, args...)}
+}
+
+// Say replaces the kind's own words.
+func Say(kind Kind, format string, args ...any) error {
+	return &Error{Kind: kind, Text: fmt.Sprintf(format, args...)}
+}
+
+// Missing names the noun that was not found, or that the actor may not see.
+func Missing(noun string) error { return &Error{Kind: NotFound, Subject: noun} }
+
+// Field refuses one attribute.
+func Field(attribute, format string, args ...any) error {
+	var f Fields
+	f.Add(attribute, format, args...)
+	return f.Err()
+}

@@ -1,0 +1,57 @@
+package paging
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"stithy/internal/kit/fault"
+	"stithy/internal/platform/postgres"
+)
+
+// Fetch reads one page of a list whose filters and order are set. after gives
+// the values that a row is ordered by; offset-only lists pass nil.
+//
+// The total costs a count only where the page itself does not tell it, and
+// that count never reads more than MaxTotal+1 rows.
+func Fetch[T any](ctx context.Context, q postgres.Querier, l *postgres.List, req Request, after func(T) []string) (Result[T], error) {
+	if req.Keyset && req.Cursor != nil {
+		values := make([]any, len(req.Cursor.After))
+		for i, v := range req.Cursor.After {
+			values[i] = v
+		}
+		if !l.AfterFits(len(values)) {
+			return Result[T]{}, badCursor()
+		}
+		l.After(values...)
+	}
+	if !req.Keyset {
+		l.Offset(req.Offset())
+	}
+	sql, args := l.Limit(req.PerPage + 1).SQL()
+	items, err := postgres.All[T](ctx, q, sql, args...)
+	if err != nil {
+		if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && req.Cursor != nil && pgErr.Code[:2] == "22" {
+			return Result[T]{}, badCursor() // a value that is not of its column's type
+		}
+		return Result[T]{}, err
+	}
+	res := Result[T]{Items: items, More: len(items) > req.PerPage}
+	if res.More {
+		res.Items = items[:req.PerPage]
+	}
+	if req.Keyset {
+		if res.More {
+			res.Next = &Cursor{OrderBy: req.OrderBy, Desc: req.Desc, After: after(res.Items[len(res.Items)-1])}
+		}
+		return res, nil
+	}
+	if res.Total = req.Offset() + len(items); res.More || (len(items) == 0 && req.Page > 1) {
+		sql, args := l.CountSQL(MaxTotal + 1)
+		res.Total, err = postgres.Value[int](ctx, q, sql, args...)
+	}
+	return res, err
+}
+
+func badCursor() error { return fault.Say(fault.BadParams, "cursor is invalid") }
