@@ -52,8 +52,9 @@ type Identifiers struct {
 
 // Instance says which features the instance has.
 type Instance struct {
-	Tier   string // "free", "premium" or "ultimate"
-	Hosted bool
+	Tier          string // "free", "premium" or "ultimate"
+	Hosted        bool
+	Impersonation bool // impersonation tokens work
 }
 
 // Value is one setting as an administrator may see it.

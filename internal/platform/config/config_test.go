@@ -71,7 +71,7 @@ func TestAnEmptyFileGivesTheDefaults(t *testing.T) {
 			"urls": "", "conns": int32(16),
 			"proxies": 0, "monitoring": "[127.0.0.0/8 ::1/128]",
 			"level": slog.LevelInfo, "format": "json", "grace": 30 * time.Second, "drain": time.Duration(0),
-			"identifiers": config.Identifiers{Service: "svc", Errors: "errsvc"}, "instance": config.Instance{Tier: "ultimate"},
+			"identifiers": config.Identifiers{Service: "svc", Errors: "errsvc"}, "instance": config.Instance{Tier: "ultimate", Impersonation: true},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", yaml, diff)
@@ -102,6 +102,7 @@ identifiers:
 instance:
   tier: free
   hosted: true
+  impersonation: false
 `
 
 func TestEveryKeyCanStandInTheFileOrInTheEnvironment(t *testing.T) {

@@ -140,6 +140,14 @@ func keys() []key {
 			doc: "`true` where the instance is offered to the public as a service, `false` where it is self-managed.",
 			set: func(c *Config, s string) error { c.Instance.Hosted = s == "true"; return oneOf(s, "true", "false") },
 		},
+		{
+			name: "instance.impersonation", initial: "true",
+			doc: "Whether impersonation tokens, which administrators make for other users, work.",
+			set: func(c *Config, s string) error {
+				c.Instance.Impersonation = s == "true"
+				return oneOf(s, "true", "false")
+			},
+		},
 	}
 }
 
