@@ -1,0 +1,289 @@
+package httpapi
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+)
+
+// Noun is what the endpoint is about: the first word of its path.
+func (e Endpoint) Noun() string {
+	noun, _, _ := strings.Cut(strings.TrimPrefix(e.Path, "/"), "/")
+	return noun
+}
+
+var wordStart = regexp.MustCompile(`(^|[^A-Za-z0-9])([A-Za-z0-9])`)
+
+// ID names the endpoint for documents and generated clients: getUsersByIdKeys.
+func (e Endpoint) ID() string {
+	words := strings.NewReplacer("{", "by_", "}", "").Replace(e.Path)
+	return strings.ToLower(e.Method) + wordStart.ReplaceAllStringFunc(words, func(m string) string { return strings.ToUpper(m[len(m)-1:]) })
+}
+
+// InQuery reports whether the parameters are usually sent in the query.
+func (e Endpoint) InQuery() bool {
+	return e.Method == http.MethodGet || e.Method == http.MethodHead || e.Method == http.MethodDelete
+}
+
+// Deprecated reports whether the note begins by saying so.
+func (e Endpoint) Deprecated() bool { return strings.HasPrefix(strings.ToLower(e.Note), "deprecated") }
+
+// SuccessStatus is the status of an answer that succeeded.
+func (e Endpoint) SuccessStatus() int {
+	if e.Status == http.StatusOK && e.Reply == reflect.TypeFor[NoContent]() {
+		return http.StatusNoContent
+	}
+	return e.Status
+}
+
+// ListOf is the type of the items of a List reply.
+func (e Endpoint) ListOf() (item reflect.Type, ok bool) {
+	if !e.Reply.Implements(reflect.TypeFor[lister]()) {
+		return nil, false
+	}
+	items, _ := e.Reply.FieldByName("Items")
+	return items.Type.Elem(), true
+}
+
+// AcceptedScopes are those of which a token needs one; none when any token
+// will do.
+func (e Endpoint) AcceptedScopes() []access.Scope {
+	if e.AnyScope {
+		return nil
+	}
+	reading := e.Method == http.MethodGet || e.Method == http.MethodHead
+	var accepted []access.Scope
+	for _, scope := range append(slices.Clone(e.Scopes), access.ScopeAPI, access.ScopeReadAPI) {
+		token := access.Credential{Kind: access.PersonalToken, Scopes: access.Scopes{scope}}
+		if access.CheckScope(token, access.Demand{Extra: e.Scopes}, reading) == nil {
+			accepted = append(accepted, scope)
+		}
+	}
+	return accepted
+}
+
+// Field is a member of a reply, as documents show it.
+type Field struct {
+	Name string // author.name, identities[].provider
+	Type string
+}
+
+// maxFieldDepth is how deep documents look into a reply.
+const maxFieldDepth = 3
+
+// ReplyFields are the members of the reply. A reply that depends on the
+// caller has those of all its forms.
+func (e Endpoint) ReplyFields() []Field {
+	t := e.Reply
+	if item, ok := e.ListOf(); ok {
+		t = item
+	}
+	types := []reflect.Type{t}
+	if t.Kind() == reflect.Interface {
+		types = nil
+		for _, form := range e.Forms {
+			types = append(types, reflect.TypeOf(form))
+		}
+	}
+	var all []Field
+	for _, t := range types {
+		for _, f := range fieldsOf(t, "", maxFieldDepth) {
+			if !slices.ContainsFunc(all, func(known Field) bool { return known.Name == f.Name }) {
+				all = append(all, f)
+			}
+		}
+	}
+	return all
+}
+
+func fieldsOf(t reflect.Type, prefix string, depth int) (all []Field) {
+	for t.Kind() == reflect.Pointer || (t.Kind() == reflect.Slice && prefix == "") {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || depth == 0 || TypeName(t) != "object" {
+		return nil
+	}
+	for _, m := range jsonMembers(t) {
+		name, inner := prefix+m.name, m.typ
+		all = append(all, Field{Name: name, Type: TypeName(m.typ)})
+		for inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		if inner.Kind() == reflect.Slice {
+			name, inner = name+"[]", inner.Elem()
+		}
+		all = append(all, fieldsOf(inner, name+".", depth-1)...)
+	}
+	return all
+}
+
+// TypeName is the type of a parameter or a member in a word or two.
+func TypeName(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[time.Time](), reflect.TypeFor[Time]():
+		return "date and time"
+	case reflect.TypeFor[Date]():
+		return "date"
+	case reflect.TypeFor[*File]():
+		return "file"
+	}
+	if inner, ok := optional(t); ok {
+		return TypeName(inner)
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return TypeName(t.Elem()) + " or null"
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	}
+	if t.Implements(marshalsJSON) {
+		return "any"
+	}
+	if t.Implements(marshalsText) {
+		return "string"
+	}
+	switch t.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "integer"
+	case reflect.Float32, reflect.Float64:
+		return "number"
+	case reflect.Slice, reflect.Array:
+		return "list of " + TypeName(t.Elem())
+	case reflect.Map, reflect.Struct:
+		return "object"
+	}
+	return "any"
+}
+
+// byPath orders endpoints for readers.
+func byPath(endpoints []Endpoint) []Endpoint {
+	return slices.SortedFunc(slices.Values(endpoints), func(a, b Endpoint) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Method, b.Method))
+	})
+}
+
+// Routes lists endpoints, one on a line: method, path, ability and scopes.
+func Routes(endpoints []Endpoint) string {
+	var b strings.Builder
+	for _, e := range byPath(endpoints) {
+		scopes := e.AcceptedScopes()
+		if e.AnyScope {
+			scopes = []access.Scope{"any"}
+		}
+		fmt.Fprintf(&b, "%s %s %s %v\n", e.Method, e.Path, e.Needs, scopes)
+	}
+	return b.String()
+}
+
+// Permissions is the document that says who may call what.
+func Permissions(endpoints []Endpoint) string {
+	var b strings.Builder
+	b.WriteString("# Permissions\n\nMade from the declarations of the endpoints and the policy of `internal/kit/access`; not edited by hand.\n\n")
+	b.WriteString("## Abilities\n\n| Ability | Held by | Meaning |\n|---|---|---|\n")
+	for _, r := range access.Policy {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Ability, holders(r.From), r.Meaning)
+	}
+	b.WriteString("\n## Endpoints\n\nA number is the status of the refusal.\n\n")
+	b.WriteString("| Endpoint | Ability | anonymous | signed in | administrator |\n|---|---|---|---|---|\n")
+	person, admin := &access.Person{ID: 1}, &access.Person{ID: 1, Admin: true}
+	for _, e := range byPath(endpoints) {
+		fmt.Fprintf(&b, "| `%s %s` | `%s` |", e.Method, e.Path, e.Needs)
+		for _, who := range []*access.Person{nil, person, admin} {
+			b.WriteString(" " + verdict(access.Check(access.Actor{Person: who}, e.Needs)) + " |")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func holders(from access.Rank) string {
+	switch from {
+	case access.Anonymous:
+		return "everyone"
+	case access.Member:
+		return "everyone signed in"
+	}
+	return from.String() + "s"
+}
+
+func verdict(err error) string {
+	if err == nil {
+		return "yes"
+	}
+	f, _ := fault.Of(err)
+	return strconv.Itoa(dialect[f.Kind].status)
+}
+
+// Check lists what is missing in the declarations of endpoints.
+func Check(endpoints []Endpoint) (breaches []string) {
+	seen := map[string]bool{}
+	for _, e := range byPath(endpoints) {
+		breach := func(format string, args ...any) {
+			breaches = append(breaches, e.Method+" "+e.Path+" "+fmt.Sprintf(format, args...))
+		}
+		route := e.Method + " " + anonymousParams(e.pattern)
+		if seen[route] {
+			breach("is declared twice")
+		}
+		seen[route] = true
+		if e.Summary == "" {
+			breach("has no summary")
+		}
+		if e.Needs == access.Public && e.Method != http.MethodGet {
+			breach("is open to everyone and is not a GET")
+		}
+		for _, name := range e.names {
+			if !e.takes(name) {
+				breach("has no parameter %s", name)
+			}
+		}
+		for _, p := range e.Params {
+			for _, name := range undocumented("", p) {
+				breach("does not explain %s", name)
+			}
+		}
+		if _, isList := e.ListOf(); isList && !(e.takes("page") && e.takes("per_page")) {
+			breach("is a list without paging")
+		}
+	}
+	return breaches
+}
+
+func (e Endpoint) takes(name string) bool {
+	return slices.ContainsFunc(e.Params, func(p Param) bool { return p.Name == name })
+}
+
+// anonymousParams leaves only the kinds of parameters in a pattern: two
+// patterns that differ in names match the same paths.
+func anonymousParams(pattern string) string {
+	segments := strings.Split(pattern, "/")
+	for i, s := range segments {
+		if strings.HasPrefix(s, "{") {
+			_, kind, _ := strings.Cut(s, ":")
+			segments[i] = "{" + kind
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+func undocumented(prefix string, p Param) (names []string) {
+	if p.Doc == "" {
+		names = append(names, prefix+p.Name)
+	}
+	for _, child := range p.Children {
+		names = append(names, undocumented(prefix+p.Name+".", child)...)
+	}
+	return names
+}

@@ -1,0 +1,102 @@
+package httpapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"stithy/internal/kit/fault"
+)
+
+// dialect is how v4 says each kind of fault.
+var dialect = map[fault.Kind]struct {
+	status int
+	words  string
+}{
+	fault.Internal:          {http.StatusInternalServerError, "500 Internal Server Error"},
+	fault.BadParams:         {http.StatusBadRequest, "400 Bad request"},
+	fault.Rejected:          {http.StatusBadRequest, "400 Bad request"},
+	fault.Unauthenticated:   {http.StatusUnauthorized, "401 Unauthorized"},
+	fault.TokenUnusable:     {http.StatusUnauthorized, "401 Unauthorized"},
+	fault.Forbidden:         {http.StatusForbidden, "403 Forbidden"},
+	fault.InsufficientScope: {http.StatusForbidden, "403 Forbidden"},
+	fault.NotFound:          {http.StatusNotFound, "404 Not Found"},
+	fault.NotOffered:        {http.StatusMethodNotAllowed, "405 Not Allowed"},
+	fault.NotAllowed:        {http.StatusMethodNotAllowed, "405 Method Not Allowed"},
+	fault.NotModified:       {http.StatusNotModified, ""},
+	fault.Conflict:          {http.StatusConflict, "409 Conflict"},
+	fault.Precondition:      {http.StatusPreconditionFailed, "412 Precondition Failed"},
+	fault.TooLarge:          {http.StatusRequestEntityTooLarge, "413 Request Entity Too Large"},
+	fault.UnsupportedMedia:  {http.StatusUnsupportedMediaType, "415 Unsupported Media Type"},
+	fault.Unprocessable:     {http.StatusUnprocessableEntity, "422 Unprocessable Entity"},
+	fault.TooMany:           {http.StatusTooManyRequests, "429 Too Many Requests"},
+	fault.Unavailable:       {http.StatusServiceUnavailable, "503 Service Unavailable"},
+}
+
+// writeError is the only writer of v4 errors. It has two families: {"error"}
+// for a request that no room saw, {"message"} for what a room answered.
+func writeError(w http.ResponseWriter, err error) {
+	if errors.Is(err, errNotText) {
+		writeText(w, http.StatusBadRequest, "Bad Request")
+		return
+	}
+	f, ok := fault.Of(err)
+	if !ok {
+		f = &fault.Error{Kind: fault.Internal}
+	}
+	says := dialect[f.Kind]
+	switch f.Kind {
+	case fault.NotModified:
+		w.WriteHeader(says.status)
+	case fault.BadParams, fault.NotOffered, fault.UnsupportedMedia:
+		writeJSON(w, says.status, map[string]string{"error": cmp.Or(f.Text, says.words)})
+	case fault.TokenUnusable:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="Protected by OAuth 2.0", error="invalid_token", error_description=`+strconv.Quote(f.Text))
+		writeJSON(w, says.status, map[string]string{"error": "invalid_token", "error_description": f.Text})
+	case fault.InsufficientScope:
+		writeJSON(w, says.status, map[string]string{
+			"error":             "insufficient_scope",
+			"error_description": "The request requires higher privileges than provided by the access token.",
+			"scope":             strings.Join(f.Scopes, " "),
+		})
+	case fault.TooMany:
+		writeJSON(w, says.status, map[string]any{"message": map[string]string{
+			"error": "This endpoint has been requested too many times. Try again later.",
+		}})
+	default:
+		writeJSON(w, says.status, map[string]any{"message": message(f, says.words)})
+	}
+}
+
+func message(f *fault.Error, words string) any {
+	switch {
+	case len(f.Fields) > 0:
+		return f.Fields
+	case f.Text != "":
+		return f.Text
+	case f.Subject != "":
+		return "404 " + f.Subject + " Not Found"
+	case f.Reason != "":
+		return words + " - " + f.Reason
+	}
+	return words
+}
+
+func writeText(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text))
+}
+
+func writeJSON(w http.ResponseWriter, status int, body any) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		status, text = http.StatusInternalServerError, []byte(`{"message":"500 Internal Server Error"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(text)
+}

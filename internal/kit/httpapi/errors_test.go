@@ -1,0 +1,83 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+)
+
+func TestEachFaultHasItsStatusAndText(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err    error
+		status int
+		body   string
+	}{
+		// The family of requests that no room saw.
+		{fault.Say(fault.BadParams, "name is missing, scopes is missing"), 400, `{"error":"name is missing, scopes is missing"}`},
+		{fault.New(fault.NotOffered), 405, `{"error":"405 Not Allowed"}`},
+		{fault.Say(fault.NotOffered, "Keyset pagination is not yet available for this type of request"), 405, `{"error":"Keyset pagination is not yet available for this type of request"}`},
+		{fault.Say(fault.UnsupportedMedia, "The provided content-type 'text/plain' is not supported."), 415, `{"error":"The provided content-type 'text/plain' is not supported."}`},
+
+		// The family of what a room answered.
+		{fault.New(fault.Unauthenticated), 401, `{"message":"401 Unauthorized"}`},
+		{fault.Because(fault.Unauthenticated, "no"), 401, `{"message":"401 Unauthorized - no"}`},
+		{fault.New(fault.Forbidden), 403, `{"message":"403 Forbidden"}`},
+		{fault.Because(fault.Forbidden, "Your account has been blocked."), 403, `{"message":"403 Forbidden - Your account has been blocked."}`},
+		{fault.New(fault.NotFound), 404, `{"message":"404 Not Found"}`},
+		{fault.Missing("GPG Key"), 404, `{"message":"404 GPG Key Not Found"}`},
+		{fault.Say(fault.NotFound, "404 Not found"), 404, `{"message":"404 Not found"}`},
+		{fault.New(fault.Rejected), 400, `{"message":"400 Bad request"}`},
+		{fault.Because(fault.Rejected, `"key" not given`), 400, `{"message":"400 Bad request - \"key\" not given"}`},
+		{fault.Field("name", "can't be blank"), 400, `{"message":{"name":["can't be blank"]}}`},
+		{fault.New(fault.NotAllowed), 405, `{"message":"405 Method Not Allowed"}`},
+		{fault.New(fault.Conflict), 409, `{"message":"409 Conflict"}`},
+		{fault.Say(fault.Conflict, "Username has already been taken"), 409, `{"message":"Username has already been taken"}`},
+		{fault.New(fault.Precondition), 412, `{"message":"412 Precondition Failed"}`},
+		{fault.New(fault.TooLarge), 413, `{"message":"413 Request Entity Too Large"}`},
+		{fault.New(fault.Unprocessable), 422, `{"message":"422 Unprocessable Entity"}`},
+		{fault.New(fault.TooMany), 429, `{"message":{"error":"This endpoint has been requested too many times. Try again later."}}`},
+		{fault.New(fault.Internal), 500, `{"message":"500 Internal Server Error"}`},
+		{fault.New(fault.Unavailable), 503, `{"message":"503 Service Unavailable"}`},
+		{access.InsufficientScope("read_user", "api", "read_api"), 403,
+			`{"error":"insufficient_scope","error_description":"The request requires higher privileges than provided by the access token.","scope":"read_user api read_api"}`},
+	} {
+		d := open(t, failing("GET /things", fmt.Errorf("doing a thing: %w", c.err)))
+		wantJSON(t, d.do("GET", "/things"), c.status, c.body)
+	}
+}
+
+func TestEveryKindOfFaultIsInTheDialect(t *testing.T) {
+	t.Parallel()
+	for kind := fault.Internal; kind <= fault.Unavailable; kind++ {
+		if says, ok := dialect[kind]; !ok || says.status < 300 {
+			t.Errorf("kind %d has no status", kind)
+		}
+	}
+}
+
+func TestATokenThatMayNotBeUsedAnyMoreSaysSoTwice(t *testing.T) {
+	t.Parallel()
+	const text = "Token is expired. You can either do re-authorization or token refresh."
+	d := open(t, answer("GET /things", 1))
+	d.people.refusals["old"] = fault.Say(fault.TokenUnusable, text)
+	w := d.do("GET", "/things", token("old"))
+	wantJSON(t, w, http.StatusUnauthorized, `{"error":"invalid_token","error_description":"`+text+`"}`)
+	want := `Bearer realm="Protected by OAuth 2.0", error="invalid_token", error_description="` + text + `"`
+	if got := w.Header().Get("WWW-Authenticate"); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestNotModifiedHasNoBody(t *testing.T) {
+	t.Parallel()
+	d := open(t, failing("POST /star", fault.New(fault.NotModified)))
+	w := d.do("POST", "/star")
+	wantStatus(t, w, http.StatusNotModified)
+	if w.Body.Len() > 0 {
+		t.Errorf("got %s", w.Body)
+	}
+}

@@ -1,0 +1,152 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/paging"
+)
+
+// maxOffset is how deep offset paging goes.
+const maxOffset = 50_000
+
+// maxPage keeps page × per_page within an int. No list is that long.
+const maxPage = 1 << 32
+
+// Paging is embedded in the params of every list.
+type Paging struct {
+	Page    int `param:"page" default:"1" doc:"Page of the list, from 1"`
+	PerPage int `param:"per_page" default:"20" doc:"Items on a page, 100 at the most"`
+}
+
+// Request checks what the client asked for.
+func (p Paging) Request() (paging.Request, error) {
+	if p.PerPage == 0 {
+		return paging.Request{}, fault.Say(fault.BadParams, "per_page has a value not allowed")
+	}
+	if p.PerPage < 0 {
+		return paging.Request{}, fault.Say(fault.BadParams, "per_page does not have a valid value")
+	}
+	return paging.Request{Page: min(max(p.Page, 1), maxPage), PerPage: min(p.PerPage, 100)}, nil
+}
+
+// KeysetPaging is embedded in the params of lists that offer both ways.
+type KeysetPaging struct {
+	Paging
+	Pagination string `param:"pagination" doc:"keyset turns pages by cursor"`
+	Cursor     string `param:"cursor" doc:"Where the page starts; taken from the Link header"`
+}
+
+// Offer is what a list allows of keyset paging.
+type Offer struct {
+	Model   string   // the noun in refusals
+	OrderBy []string // orders that have a cursor
+	Sort    string   // the only direction, if there is one
+}
+
+// Request checks what the client asked for against what the list offers.
+func (p KeysetPaging) Request(orderBy, sort string, offer Offer) (paging.Request, error) {
+	req, err := p.Paging.Request()
+	if err != nil {
+		return req, err
+	}
+	req.OrderBy, req.Desc = orderBy, sort != "asc"
+	if p.Pagination != "keyset" {
+		if req.Page > maxOffset || req.Page*req.PerPage > maxOffset {
+			return req, fault.Say(fault.NotOffered, "Offset pagination has a maximum allowed offset of %d for requests that return objects of type %s. Remaining records can be retrieved using keyset pagination.", maxOffset, offer.Model)
+		}
+		return req, nil
+	}
+	offered := false
+	for _, name := range offer.OrderBy {
+		offered = offered || name == orderBy
+	}
+	if !offered || (offer.Sort != "" && offer.Sort != sort) {
+		return req, fault.Say(fault.NotOffered, "Keyset pagination is not yet available for this type of request")
+	}
+	req.Keyset = true
+	if p.Cursor != "" {
+		if req.Cursor, err = paging.Parse(p.Cursor); err != nil || req.Cursor.OrderBy != orderBy || req.Cursor.Desc != req.Desc {
+			return req, fault.Say(fault.BadParams, "cursor is invalid")
+		}
+	}
+	return req, nil
+}
+
+// List is the reply of a list endpoint.
+type List[T any] struct {
+	paging.Result[T]
+	Request paging.Request
+}
+
+// ListOf joins a page to what was asked for, each item presented.
+func ListOf[T, U any](req paging.Request, res paging.Result[T], present func(T) U) List[U] {
+	return List[U]{Result: paging.Map(res, present), Request: req}
+}
+
+// lister is a List of any item.
+type lister interface {
+	items() any
+	writeHeaders(h http.Header, here *url.URL)
+}
+
+func (l List[T]) items() any {
+	if l.Items == nil {
+		return []T{}
+	}
+	return l.Items
+}
+
+// writeHeaders tells where the other pages are.
+func (l List[T]) writeHeaders(h http.Header, here *url.URL) {
+	var links []string
+	link := func(rel string, change func(url.Values)) {
+		query := here.Query()
+		change(query)
+		for _, name := range secretParams {
+			query.Del(name)
+		}
+		u := *here
+		u.RawQuery = query.Encode()
+		links = append(links, fmt.Sprintf(`<%s>; rel="%s"`, u.String(), rel))
+	}
+	if l.Request.Keyset {
+		if l.Next != nil {
+			link("next", func(q url.Values) { q.Set("cursor", l.Next.String()) })
+			h["Link"] = links
+		}
+		return
+	}
+	page, perPage := l.Request.Page, l.Request.PerPage
+	pageLink := func(rel string, page int) {
+		link(rel, func(q url.Values) {
+			q.Set("page", strconv.Itoa(page))
+			q.Set("per_page", strconv.Itoa(perPage))
+		})
+	}
+	prev, next := "", ""
+	if page > 1 && len(l.Items) > 0 {
+		prev = strconv.Itoa(page - 1)
+		pageLink("prev", page-1)
+	}
+	if l.More {
+		next = strconv.Itoa(page + 1)
+		pageLink("next", page+1)
+	}
+	pageLink("first", 1)
+	if l.Counted() {
+		pages := max(1, (l.Total+perPage-1)/perPage)
+		pageLink("last", pages)
+		h["X-Total"] = []string{strconv.Itoa(l.Total)}
+		h["X-Total-Pages"] = []string{strconv.Itoa(pages)}
+	}
+	h["Link"] = []string{strings.Join(links, ", ")}
+	h["X-Next-Page"] = []string{next}
+	h["X-Page"] = []string{strconv.Itoa(page)}
+	h["X-Per-Page"] = []string{strconv.Itoa(perPage)}
+	h["X-Prev-Page"] = []string{prev}
+}

@@ -1,0 +1,114 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// NoContent is the reply of an endpoint that has nothing to say.
+type NoContent struct{}
+
+// Accepted is the reply of an endpoint whose work goes on after the answer.
+type Accepted struct {
+	Message string `json:"message"`
+}
+
+// WorkAccepted is what v4 says of work that was only queued.
+func WorkAccepted() Accepted { return Accepted{Message: "202 Accepted"} }
+
+// Time is a moment as v4 writes it: UTC, to the millisecond.
+type Time time.Time
+
+// MarshalJSON writes the moment.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return time.Time(t).UTC().AppendFormat(make([]byte, 0, 26), `"2006-01-02T15:04:05.000Z"`), nil
+}
+
+// At is an optional moment.
+func At(t *time.Time) *Time { return (*Time)(t) }
+
+// Date is a day as v4 writes it.
+type Date time.Time
+
+// MarshalJSON writes the day.
+func (d Date) MarshalJSON() ([]byte, error) {
+	return time.Time(d).AppendFormat(make([]byte, 0, 12), `"2006-01-02"`), nil
+}
+
+// Day is an optional day.
+func Day(t *time.Time) *Date { return (*Date)(t) }
+
+type buffer struct {
+	bytes.Buffer
+	enc *json.Encoder
+}
+
+// buffers saves the hot path an encoder and its growing buffer per answer.
+type buffers struct{ pool sync.Pool }
+
+func newBuffers() *buffers {
+	return &buffers{pool: sync.Pool{New: func() any {
+		b := &buffer{}
+		b.enc = json.NewEncoder(&b.Buffer)
+		return b
+	}}}
+}
+
+// write presents what a handler returned.
+func (x *exchange) write(reply any) error {
+	status := x.endpoint.Status
+	if _, empty := reply.(NoContent); empty {
+		if status == http.StatusOK {
+			status = http.StatusNoContent
+		}
+		x.w.WriteHeader(status)
+		return nil
+	}
+	if list, ok := reply.(lister); ok {
+		list.writeHeaders(x.w.Header(), x.here())
+		reply = list.items()
+	}
+	buf := x.s.buffers.pool.Get().(*buffer)
+	defer x.s.buffers.pool.Put(buf)
+	buf.Reset()
+	if err := buf.enc.Encode(reply); err != nil {
+		return err
+	}
+	body := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	h := x.w.Header()
+	h["Content-Type"] = jsonType
+	if status == http.StatusOK && (x.r.Method == http.MethodGet || x.r.Method == http.MethodHead) {
+		tag := append(strconv.AppendUint([]byte(`W/"`), xxhash.Sum64(body), 16), '"')
+		h["Etag"] = []string{string(tag)}
+		h["Cache-Control"] = revalidate
+		if matches(x.r.Header.Get("If-None-Match"), string(tag)) {
+			x.w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+	}
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	x.w.WriteHeader(status)
+	_, _ = x.w.Write(body)
+	return nil
+}
+
+var (
+	jsonType   = []string{"application/json"}
+	revalidate = []string{"max-age=0, private, must-revalidate"}
+)
+
+func matches(ifNoneMatch, tag string) bool {
+	for candidate := range strings.SplitSeq(ifNoneMatch, ",") {
+		if candidate = strings.TrimSpace(candidate); candidate == tag || candidate == "*" {
+			return true
+		}
+	}
+	return false
+}

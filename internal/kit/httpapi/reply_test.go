@@ -1,0 +1,82 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"stithy/internal/kit/access"
+)
+
+func TestRepliesAreWrittenAsTheyAreDeclared(t *testing.T) {
+	t.Parallel()
+	created := Do(Spec{Route: "POST /things", Needs: access.Public, Status: http.StatusCreated},
+		func(context.Context, Call[None, struct{}]) (map[string]int, error) {
+			return map[string]int{"id": 1}, nil
+		})
+	accepted := Do(Spec{Route: "POST /export", Needs: access.Public, Status: http.StatusAccepted},
+		func(context.Context, Call[None, struct{}]) (Accepted, error) { return WorkAccepted(), nil })
+	quiet := Do(Spec{Route: "POST /quiet", Needs: access.Public, Status: http.StatusCreated},
+		func(context.Context, Call[None, struct{}]) (NoContent, error) { return NoContent{}, nil })
+	d := open(t, created, accepted, quiet, answer("DELETE /things", NoContent{}), answer("GET /html", "<a & b>"))
+
+	wantJSON(t, d.do("POST", "/things"), http.StatusCreated, `{"id":1}`)
+	wantJSON(t, d.do("POST", "/export"), http.StatusAccepted, `{"message":"202 Accepted"}`)
+	wantJSON(t, d.do("GET", "/html"), http.StatusOK, `"\u003ca \u0026 b\u003e"`)
+	for _, c := range []struct {
+		method, path string
+		status       int
+	}{{"DELETE", "/things", http.StatusNoContent}, {"POST", "/quiet", http.StatusCreated}} {
+		w := d.do(c.method, c.path)
+		wantStatus(t, w, c.status)
+		if w.Body.Len() > 0 || w.Header().Get("Content-Type") != "" {
+			t.Errorf("%s: got %q of type %q", c.path, w.Body, w.Header().Get("Content-Type"))
+		}
+	}
+	if d.do("POST", "/things").Header().Get("Etag") != "" {
+		t.Error("an answer to a POST has a tag")
+	}
+}
+
+func TestAnUnchangedAnswerIs304(t *testing.T) {
+	t.Parallel()
+	d := open(t, answer("GET /things", map[string]int{"id": 1}), answer("GET /others", map[string]int{"id": 2}))
+	first := d.do("GET", "/things")
+	tag := first.Header().Get("Etag")
+	if tag == "" || tag[:3] != `W/"` {
+		t.Fatalf("got tag %q", tag)
+	}
+	if got := first.Header().Get("Cache-Control"); got != "max-age=0, private, must-revalidate" {
+		t.Errorf("got %q", got)
+	}
+	if other := d.do("GET", "/others").Header().Get("Etag"); other == tag {
+		t.Error("two answers share a tag")
+	}
+	for _, candidates := range []string{tag, `W/"x", ` + tag, "*", tag + `,"y"`} {
+		w := d.do("GET", "/things", header("If-None-Match", candidates))
+		wantStatus(t, w, http.StatusNotModified)
+		if w.Body.Len() > 0 || w.Header().Get("Etag") != tag {
+			t.Errorf("%s: got %q, tag %q", candidates, w.Body, w.Header().Get("Etag"))
+		}
+	}
+	for _, candidates := range []string{`W/"x"`, "", tag[2:]} {
+		wantStatus(t, d.do("GET", "/things", header("If-None-Match", candidates)), http.StatusOK)
+	}
+}
+
+func TestMomentsAndDaysAreWrittenAsV4WritesThem(t *testing.T) {
+	t.Parallel()
+	moment := time.Date(2024, 2, 3, 4, 5, 6, 789_999_999, time.FixedZone("east", 3600))
+	type reply struct {
+		At     Time  `json:"at"`
+		On     Date  `json:"on"`
+		Maybe  *Time `json:"maybe"`
+		Absent *Time `json:"absent"`
+		Day    *Date `json:"day"`
+		Never  *Date `json:"never"`
+	}
+	d := open(t, answer("GET /things", reply{At: Time(moment), On: Date(moment), Maybe: At(&moment), Absent: At(nil), Day: Day(&moment), Never: Day(nil)}))
+	wantJSON(t, d.do("GET", "/things"), http.StatusOK,
+		`{"at":"2024-02-03T03:05:06.789Z","on":"2024-02-03","maybe":"2024-02-03T03:05:06.789Z","absent":null,"day":"2024-02-03","never":null}`)
+}

@@ -1,0 +1,83 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// router finds endpoints by method and escaped path. Matching runs on the
+// escaped path, so that an encoded slash stays inside its segment, and every
+// parameter is unescaped exactly once.
+type router struct {
+	mux       *chi.Mux
+	endpoints map[string]*Endpoint // by method and pattern
+	methods   []string             // that any route answers
+}
+
+func newRouter(endpoints []Endpoint) *router {
+	rt := &router{mux: chi.NewRouter(), endpoints: map[string]*Endpoint{}}
+	for i := range endpoints {
+		e := &endpoints[i]
+		key := e.Method + " " + e.pattern
+		if rt.endpoints[key] != nil {
+			panic("httpapi: declared twice: " + e.Route)
+		}
+		rt.endpoints[key] = e
+		rt.mux.Method(e.Method, e.pattern, http.NotFoundHandler()) // only matched, never called
+		if !slices.Contains(rt.methods, e.Method) {
+			rt.methods = append(rt.methods, e.Method)
+		}
+	}
+	slices.Sort(rt.methods)
+	return rt
+}
+
+// match returns the endpoint and its path parameters. Without an endpoint,
+// allow lists the methods that the path does answer.
+func (rt *router) match(method, escapedPath string) (e *Endpoint, path map[string]string, allow []string) {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	if e, path = rt.find(method, escapedPath); e != nil {
+		return e, path, nil
+	}
+	for _, other := range rt.methods {
+		if other == method {
+			continue
+		}
+		if found, _ := rt.find(other, escapedPath); found != nil {
+			allow = append(allow, other)
+			if other == http.MethodGet {
+				allow = append(allow, http.MethodHead)
+			}
+		}
+	}
+	return nil, nil, allow
+}
+
+func (rt *router) find(method, escapedPath string) (*Endpoint, map[string]string) {
+	if strings.Contains(escapedPath, "//") {
+		return nil, nil
+	}
+	rctx := chi.NewRouteContext()
+	if !rt.mux.Match(rctx, method, escapedPath) {
+		return nil, nil
+	}
+	e := rt.endpoints[method+" "+rctx.RoutePattern()]
+	if e == nil || len(e.names) == 0 {
+		return e, nil
+	}
+	path := make(map[string]string, len(e.names))
+	for _, name := range e.names {
+		value, err := url.PathUnescape(rctx.URLParam(name))
+		if err != nil || value == "" {
+			return nil, nil
+		}
+		path[name] = value
+	}
+	return e, path
+}

@@ -1,0 +1,353 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/ratelimit"
+)
+
+// Authenticator looks up what a request presents. Both methods answer with
+// faults; the account's state has been checked when they succeed.
+type Authenticator interface {
+	Authenticate(ctx context.Context, p access.Presented) (access.Actor, error)
+	Sudo(ctx context.Context, a access.Actor, target string) (access.Actor, error)
+}
+
+// Limits are the rates that an administrator set.
+type Limits interface {
+	Throttle(signedIn bool) (ratelimit.Rule, bool)
+	Endpoint(name string, a access.Actor) (ratelimit.Rule, bool)
+	ThrottleText() string
+}
+
+// Server serves a set of endpoints. Every field is required.
+type Server struct {
+	Prefix        string // "/api/v4"
+	ExternalURL   *url.URL
+	SessionCookie string
+	Endpoints     []Endpoint
+	Authenticator Authenticator
+	Limits        Limits
+	Limiter       *ratelimit.Limiter
+	Clock         clock.Clock
+	Log           *slog.Logger
+	ExposeHeaders []string // to scripts of other origins, beside the paging ones
+
+	router  *router
+	buffers *buffers
+	expose  string
+}
+
+// Witness is implemented by the door's ResponseWriter to learn, for its log
+// line and metrics, what only routing and authentication know.
+type Witness interface {
+	Saw(route string, actor access.Actor)
+	Address() netip.Addr
+	RequestID() string
+}
+
+// exchange is one request on its way through the checks. The order of its
+// steps is the order of failures that clients see.
+type exchange struct {
+	s        *Server
+	w        http.ResponseWriter
+	r        *http.Request
+	address  netip.Addr
+	query    values
+	endpoint *Endpoint
+	path     map[string]string
+	actor    access.Actor
+	authErr  error
+	resolved bool
+}
+
+// Handler serves every endpoint below the prefix. It panics on a declaration
+// that cannot be served.
+func (s *Server) Handler() http.Handler {
+	s.router, s.buffers = newRouter(s.Endpoints), newBuffers()
+	s.expose = strings.Join(append([]string{
+		"Link", "X-Total", "X-Total-Pages", "X-Per-Page", "X-Page", "X-Next-Page", "X-Prev-Page",
+	}, s.ExposeHeaders...), ", ")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := &exchange{s: s, w: w, r: r}
+		if wit, ok := w.(Witness); ok {
+			x.address = wit.Address()
+		}
+		defer x.recover()
+		if err := x.serve(r.Context()); err != nil {
+			x.fail(err)
+		}
+	})
+}
+
+func (x *exchange) serve(ctx context.Context) error {
+	x.headers()
+	if x.r.Method == http.MethodOptions {
+		x.preflight()
+		return nil
+	}
+	if len(x.r.URL.RawQuery) > maxQuery {
+		writeJSON(x.w, http.StatusRequestURITooLong, map[string]string{"message": "414 Request-URI Too Large"})
+		return nil
+	}
+	if cookieBytes(x.r) > maxCookies {
+		writeJSON(x.w, http.StatusRequestHeaderFieldsTooLarge, map[string]string{"message": "431 Request Header Fields Too Large"})
+		return nil
+	}
+	var textErr error
+	if x.r.URL.RawQuery != "" {
+		x.query = values{}
+		textErr = x.query.readQuery(x.r.URL.RawQuery)
+	}
+	if x.throttled(ctx) {
+		return nil
+	}
+	if textErr != nil {
+		return textErr
+	}
+	if !cleanText(x.r.URL.Path) {
+		return errNotText
+	}
+	var allow []string
+	x.endpoint, x.path, allow = x.s.router.match(x.r.Method, strings.TrimPrefix(x.r.URL.EscapedPath(), x.s.Prefix))
+	if x.endpoint == nil {
+		return x.noEndpoint(allow)
+	}
+	if err := x.authenticate(ctx); err != nil {
+		return err
+	}
+	reply, err := x.endpoint.run(ctx, x)
+	if err != nil {
+		return err
+	}
+	return x.write(reply)
+}
+
+// authenticate finds the actor and holds the token against the route.
+func (x *exchange) authenticate(ctx context.Context) error {
+	x.resolve(ctx)
+	if wit, ok := x.w.(Witness); ok {
+		defer func() { wit.Saw(x.endpoint.Path, x.actor) }()
+	}
+	if x.authErr != nil {
+		return x.authErr
+	}
+	if target, given := x.sudo(); given {
+		var err error
+		// The sudo scope stands for the route's own: the request runs as the
+		// other person, with that person's rights.
+		x.actor, err = x.s.Authenticator.Sudo(ctx, x.actor, target)
+		if err != nil {
+			return err
+		}
+	} else {
+		demand := access.Demand{Extra: x.endpoint.Scopes, Any: x.endpoint.AnyScope}
+		if err := access.CheckScope(x.actor.Credential, demand, x.reading()); err != nil {
+			return err
+		}
+	}
+	return access.CheckSignedIn(x.actor, x.endpoint.Needs)
+}
+
+// resolve looks the credential up, once for throttle and guard together.
+func (x *exchange) resolve(ctx context.Context) {
+	if x.resolved {
+		return
+	}
+	x.resolved = true
+	x.actor = access.Actor{Address: x.address}
+	if p, found := x.presented(); found {
+		x.actor, x.authErr = x.s.Authenticator.Authenticate(ctx, p)
+		x.actor.Address = x.address
+	}
+}
+
+func (x *exchange) sudo() (target string, given bool) {
+	if node, ok := x.query["sudo"]; ok {
+		text, _ := scalar(node)
+		return text, true
+	}
+	target = x.r.Header.Get("Sudo")
+	return target, target != ""
+}
+
+func (x *exchange) reading() bool {
+	return x.r.Method == http.MethodGet || x.r.Method == http.MethodHead
+}
+
+// values are all parameters of the request; those of the body win.
+func (x *exchange) values(limit int64) (values, error) {
+	if x.query == nil {
+		x.query = values{}
+	}
+	if err := x.query.readBody(x.w, x.r, limit); err != nil {
+		return nil, err
+	}
+	return x.query, nil
+}
+
+// unmodified refuses to delete what changed since the client last saw it. A
+// date that cannot be read is ignored.
+func (x *exchange) unmodified(subject any) error {
+	if x.r.Method != http.MethodDelete {
+		return nil
+	}
+	dated, ok := subject.(interface{ ModifiedAt() time.Time })
+	since, err := http.ParseTime(x.r.Header.Get("If-Unmodified-Since"))
+	if ok && err == nil && dated.ModifiedAt().Truncate(time.Second).After(since) {
+		return fault.New(fault.Precondition)
+	}
+	return nil
+}
+
+// throttled counts the request against the instance's throttle.
+func (x *exchange) throttled(ctx context.Context) bool {
+	signedIn, on := x.s.Limits.Throttle(true)
+	anonymous, onAnonymous := x.s.Limits.Throttle(false)
+	if !on && !onAnonymous {
+		return false
+	}
+	// Job tokens are not known before the route is; they count by address.
+	x.endpoint, _, _ = x.s.router.match(x.r.Method, strings.TrimPrefix(x.r.URL.EscapedPath(), x.s.Prefix))
+	x.resolve(ctx)
+	rule, key, active := anonymous, x.address.String(), onAnonymous
+	if x.actor.SignedIn() && x.authErr == nil {
+		rule, key, active = signedIn, strconv.FormatInt(x.actor.ID(), 10), on
+	}
+	if !active {
+		return false
+	}
+	verdict := x.s.Limiter.Hit(ctx, rule, key)
+	rateHeaders(x.w.Header(), verdict)
+	if verdict.Allowed() {
+		return false
+	}
+	x.w.Header().Set("Retry-After", strconv.Itoa(int(verdict.RetryAfter(x.s.Clock.Now()).Seconds())))
+	writeText(x.w, http.StatusTooManyRequests, x.s.Limits.ThrottleText()+"\n")
+	return true
+}
+
+func rateHeaders(h http.Header, v ratelimit.Verdict) {
+	perMinute := (v.Rule.Limit*60 + int(v.Rule.Period.Seconds()) - 1) / max(1, int(v.Rule.Period.Seconds()))
+	h.Set("RateLimit-Name", v.Rule.Name)
+	h.Set("RateLimit-Limit", strconv.Itoa(perMinute))
+	h.Set("RateLimit-Observed", strconv.Itoa(v.Observed))
+	h.Set("RateLimit-Remaining", strconv.Itoa(v.Remaining()))
+	h.Set("RateLimit-Reset", strconv.FormatInt(v.Reset.Unix(), 10))
+	h.Set("RateLimit-ResetTime", v.Reset.UTC().Format(http.TimeFormat))
+}
+
+// limit counts the request against the limit of its endpoint, per person or,
+// for anonymous callers, per address.
+func (x *exchange) limit(ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
+	rule, on := x.s.Limits.Endpoint(name, x.actor)
+	if !on {
+		return nil
+	}
+	key := x.address.String()
+	if x.actor.SignedIn() {
+		key = strconv.FormatInt(x.actor.ID(), 10)
+	}
+	if !x.s.Limiter.Hit(ctx, rule, key).Allowed() {
+		return fault.New(fault.TooMany)
+	}
+	return nil
+}
+
+func (x *exchange) noEndpoint(allow []string) error {
+	if allow != nil {
+		x.w.Header().Set("Allow", strings.Join(append(allow, http.MethodOptions), ", "))
+		return fault.New(fault.NotOffered)
+	}
+	writeJSON(x.w, http.StatusNotFound, map[string]string{"error": "404 Not Found"})
+	return nil
+}
+
+// headers that every answer carries. Scripts of any origin may read, but
+// never with a browser's own credentials.
+func (x *exchange) headers() {
+	h := x.w.Header()
+	h["X-Content-Type-Options"] = noSniff
+	h["X-Frame-Options"] = sameOrigin
+	h["Referrer-Policy"] = noReferrer
+	h["Vary"] = varyOrigin
+	if x.r.Header.Get("Origin") != "" {
+		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Access-Control-Expose-Headers", x.s.expose)
+	}
+}
+
+var (
+	noSniff    = []string{"nosniff"}
+	sameOrigin = []string{"SAMEORIGIN"}
+	noReferrer = []string{"no-referrer"}
+	varyOrigin = []string{"Origin"}
+)
+
+func (x *exchange) preflight() {
+	h := x.w.Header()
+	if asked := x.r.Header.Get("Access-Control-Request-Headers"); asked != "" {
+		h.Set("Access-Control-Allow-Headers", asked)
+	}
+	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+	h.Set("Access-Control-Max-Age", "7200")
+	x.w.WriteHeader(http.StatusNoContent)
+}
+
+// here is the address that clients use for this request.
+func (x *exchange) here() *url.URL {
+	u := *x.s.ExternalURL
+	u.Path = strings.TrimSuffix(u.Path, "/") + x.r.URL.Path
+	u.RawPath = strings.TrimSuffix(x.s.ExternalURL.EscapedPath(), "/") + x.r.URL.EscapedPath()
+	u.RawQuery = x.r.URL.RawQuery
+	return &u
+}
+
+// fail writes the error; what no client may see is logged here, once.
+func (x *exchange) fail(err error) {
+	if _, shown := fault.Of(err); !shown && err != errNotText && x.r.Context().Err() == nil {
+		x.log("request failed", err, nil)
+	}
+	writeError(x.w, err)
+}
+
+func (x *exchange) recover() {
+	what := recover()
+	if what == nil {
+		return
+	}
+	if what == http.ErrAbortHandler {
+		panic(what)
+	}
+	x.log("request panicked", fmt.Errorf("%v", what), debug.Stack())
+	writeError(x.w, fault.New(fault.Internal))
+}
+
+func (x *exchange) log(text string, err error, stack []byte) {
+	attrs := []any{"error", err.Error(), "method", x.r.Method}
+	if x.endpoint != nil {
+		attrs = append(attrs, "route", x.endpoint.Path)
+	}
+	if wit, ok := x.w.(Witness); ok {
+		attrs = append(attrs, "request_id", wit.RequestID())
+	}
+	if stack != nil {
+		attrs = append(attrs, "stack", string(stack))
+	}
+	x.s.Log.Error(text, attrs...)
+}

@@ -1,0 +1,149 @@
+// Package httpapi turns typed handlers into documented, authorized endpoints.
+//
+// A room declares an endpoint once, as a Spec joined to a handler. The routes,
+// the OpenAPI document, the permission matrix, rate limits and metric labels
+// all follow from that declaration. The package absorbs what every v4 endpoint
+// has in common: where parameters come from, the order of checks, paging, the
+// shape of errors. It does not know any room.
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"stithy/internal/kit/access"
+)
+
+// Spec declares an endpoint.
+type Spec struct {
+	Route   string         // "POST /users/{id:digits}/block"
+	Summary string         // one sentence, imperative
+	Needs   access.Ability // required; an open endpoint says access.Public
+	Status  int            // on success; 200 when zero
+
+	// AfterParams checks Needs after the parameters, for the areas where
+	// clients rely on that order. Anonymous callers are always refused first.
+	AfterParams bool
+
+	Scopes   []access.Scope // accepted beside api and read_api
+	AnyScope bool           // any token will do
+	JobToken bool           // the token of a running CI job will do
+	Limit    string         // name of the limit on this endpoint, if it has one
+	MaxBody  int64          // larger than usual bodies
+	Note     string         // a deprecation or a warning for readers
+	Forms    []any          // what the reply may be where its type is any
+}
+
+// None is the subject of endpoints that have no parent.
+type None struct{}
+
+// Call is what a handler may rely on: the parameters are bound and valid, the
+// subject is loaded, and the actor holds the ability that the Spec asked for.
+type Call[Subject, Params any] struct {
+	Actor   access.Actor
+	Subject Subject
+	Params  Params
+}
+
+// Endpoint is a Spec joined to its handler, with the types erased.
+type Endpoint struct {
+	Spec
+	Method string
+	Path   string  // "/users/{id}"
+	Params []Param // in the order of declaration
+	Reply  reflect.Type
+
+	pattern string   // the path as the router takes it
+	names   []string // of the path's parameters
+	run     func(ctx context.Context, x *exchange) (any, error)
+}
+
+// On joins a declaration to its handler. load finds the subject from the
+// path's parameters, before any other is looked at, and answers NotFound for
+// what the actor may not see. Rooms wrap On once to supply it.
+func On[S, P, R any](
+	spec Spec,
+	load func(context.Context, access.Actor, P) (S, error),
+	handle func(context.Context, Call[S, P]) (R, error),
+) Endpoint {
+	e := newEndpoint(spec, reflect.TypeFor[R]())
+	plan := binderOf[P](e.names)
+	e.Params = plan.params()
+	e.run = func(ctx context.Context, x *exchange) (any, error) {
+		call := Call[S, P]{Actor: x.actor}
+		params := reflect.ValueOf(&call.Params).Elem()
+		if !spec.AfterParams {
+			if err := access.Check(x.actor, spec.Needs); err != nil {
+				return nil, err
+			}
+		}
+		err := plan.bindPath(params, x.path)
+		if err != nil {
+			return nil, err
+		}
+		if call.Subject, err = load(ctx, x.actor, call.Params); err != nil {
+			return nil, err
+		}
+		if err := x.limit(ctx, spec.Limit); err != nil {
+			return nil, err
+		}
+		from, err := x.values(spec.MaxBody)
+		if err != nil {
+			return nil, err
+		}
+		if err := plan.bind(params, from); err != nil {
+			return nil, err
+		}
+		if spec.AfterParams {
+			if err := access.Check(x.actor, spec.Needs); err != nil {
+				return nil, err
+			}
+		}
+		if err := x.unmodified(call.Subject); err != nil {
+			return nil, err
+		}
+		return handle(ctx, call)
+	}
+	return e
+}
+
+// Do joins a declaration without a parent to its handler.
+func Do[P, R any](spec Spec, handle func(context.Context, Call[None, P]) (R, error)) Endpoint {
+	return On(spec, func(context.Context, access.Actor, P) (None, error) { return None{}, nil }, handle)
+}
+
+// newEndpoint reads the route. It panics on a declaration that could not be
+// served, which a test of any kind then shows.
+func newEndpoint(spec Spec, reply reflect.Type) Endpoint {
+	method, path, ok := strings.Cut(spec.Route, " ")
+	if !ok || !strings.HasPrefix(path, "/") {
+		panic("httpapi: not a route: " + spec.Route)
+	}
+	if _, known := access.RuleOf(spec.Needs); !known {
+		panic(fmt.Sprintf("httpapi: %s needs an unknown ability %q", spec.Route, spec.Needs))
+	}
+	if spec.Status == 0 {
+		spec.Status = http.StatusOK
+	}
+	e := Endpoint{Spec: spec, Method: method, Reply: reply}
+	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
+		shown, pattern := segment, segment
+		if name, isParam := strings.CutPrefix(segment, "{"); isParam {
+			name, _ = strings.CutSuffix(name, "}")
+			name, kind, _ := strings.Cut(name, ":")
+			shown, pattern = "{"+name+"}", "{"+name+"}"
+			if kind == "digits" {
+				pattern = "{" + name + ":[0-9]+}"
+			} else if kind != "" {
+				panic("httpapi: unknown kind of segment: " + segment)
+			}
+			e.names = append(e.names, name)
+		}
+		e.Path += "/" + shown
+		e.pattern += "/" + pattern
+	}
+	return e
+}

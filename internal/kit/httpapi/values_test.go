@@ -1,0 +1,332 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stithy/internal/kit/access"
+)
+
+func TestNamesWithBracketsGrowATree(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]values{
+		"":                            {},
+		"&&a=1&":                      {"a": "1"},
+		"a":                           {"a": ""},
+		"a=1=2":                       {"a": "1=2"},
+		"a=1;b=2":                     {"a": "1;b=2"},
+		"a%5B%5D=1":                   {"a": []any{"1"}},
+		"a]=1":                        {"a]": "1"},
+		"[a]=1":                       {"": map[string]any{"a": "1"}},
+		"a=1&a=2&a=3":                 {"a": repeated{"1", "2", "3"}},
+		"a[]=1&a[]=2":                 {"a": []any{"1", "2"}},
+		"a[k]=1&a[l][]=2":             {"a": map[string]any{"k": "1", "l": []any{"2"}}},
+		"a[][k]=1&a[][l]=2":           {"a": []any{map[string]any{"k": "1", "l": "2"}}},
+		"a[][k]=1&a[][k]=2":           {"a": []any{map[string]any{"k": "1"}, map[string]any{"k": "2"}}},
+		"a[][k][]=1&a[][k][]=2":       {"a": []any{map[string]any{"k": []any{"1", "2"}}}},
+		"a[][k][l]=1&a[][k][m]=2":     {"a": []any{map[string]any{"k": map[string]any{"l": "1", "m": "2"}}}},
+		"a[][k][l]=1&a[][k][l]=2":     {"a": []any{map[string]any{"k": map[string]any{"l": "1"}}, map[string]any{"k": map[string]any{"l": "2"}}}},
+		"a[][]=1&a[][]=2":             {"a": []any{[]any{"1"}, []any{"2"}}},
+		"a[0][k]=1&a[1][k]=2":         {"a": map[string]any{"0": map[string]any{"k": "1"}, "1": map[string]any{"k": "2"}}},
+		"a[b c]=%E2%82%AC&a%26b=%3D+": {"a": map[string]any{"b c": "€"}, "a&b": "= "},
+	} {
+		got := values{}
+		if err := got.readQuery(query); err != nil {
+			t.Errorf("%s: %v", query, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", query, diff)
+		}
+	}
+}
+
+func TestNamesThatContradictThemselvesAreInvalid(t *testing.T) {
+	t.Parallel()
+	for _, query := range []string{
+		"a[=1", "a[b=1", "a[b]c=1", "a=1&a[]=2", "a=1&a[b]=2", "a[]=1&a[b]=2", "a[b]=1&a[]=2", "a[b]=1&a[b]=2", "a[b]=1&a[b][c]=2",
+	} {
+		if err := (values{}).readQuery(query); err == nil || err.Error() != "a is invalid" {
+			t.Errorf("%s: got %v", query, err)
+		}
+	}
+	deep := "a" + strings.Repeat("[b]", maxDepth+1) + "=1"
+	if err := (values{}).readQuery(deep); err == nil || err.Error() != "a is nested too deeply" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestBrokenTextIsABadRequestInPlainText(t *testing.T) {
+	t.Parallel()
+	type params struct {
+		ID   string `param:"id" doc:"ID"`
+		Text any    `param:"text" doc:"Text"`
+	}
+	endpoint, _ := capture[params]("POST /things/{id}")
+	d := open(t, endpoint)
+	for _, target := range []string{
+		"/things/a%00b", "/things/%ff", "/things/a?text=%00", "/things/a?text=%FF", "/things/a?%00=1", "/things/a?unknown=%C3%28",
+		"/things/a?text=%", "/things/a?text=%zz", "/things/a?%q=1", "/nowhere/%00", "/nowhere?x=%00",
+	} {
+		wantText(t, d.do("POST", target), http.StatusBadRequest, "Bad Request")
+	}
+	for contentType, bodies := range map[string][]string{
+		"application/x-www-form-urlencoded": {"text=%00", "text=\x00", "text=\xff", "text=%ff", "te%00xt=1"},
+		"application/json": {
+			`{"text":"\u0000"}`, `{"\u0000":1}`, `{"text":["\u0000"]}`, `{"text":{"a":"\u0000"}}`, `{"text":{"\u0000":1}}`,
+			`{"text":"x","text":"\u0000"}`, "{\"text\":\"\xff\"}",
+		},
+	} {
+		for _, body := range bodies {
+			wantText(t, d.post("/things/a", contentType, body), http.StatusBadRequest, "Bad Request")
+		}
+	}
+	for _, part := range [][3]string{{"te\x00xt", "", "x"}, {"text", "", "\x00"}, {"text", "", "\xff"}, {"text", "a\xff.txt", "x"}} {
+		contentType, body := multipartBody(t, func(w *multipart.Writer) {
+			p, err := w.CreatePart(map[string][]string{"Content-Disposition": {fmt.Sprintf(`form-data; name="%s"%s`, part[0], filename(part[1]))}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.WriteString(p, part[2])
+		})
+		w := d.post("/things/a", contentType, body)
+		if w.Code != http.StatusBadRequest { // what the MIME parser refuses has another text
+			t.Errorf("%q: got %d %s", part, w.Code, w.Body)
+		}
+	}
+}
+
+func filename(name string) string {
+	if name == "" {
+		return ""
+	}
+	return `; filename="` + name + `"`
+}
+
+const unparsableText = "\nProblem:\n  message body does not match declared format\nResolution:\n  when specifying application/json as content-type, you must pass a JSON object in the request's body\n"
+
+func TestABodyThatDoesNotParseIsRefused(t *testing.T) {
+	t.Parallel()
+	endpoint, _ := capture[rich]("POST /things")
+	d := open(t, endpoint)
+	for _, body := range []string{
+		"{", "x", `{"a":1}}`, `{"a":1} {}`, `{"a":1,}`, `{a:1}`, `[]`, `[{"text":"x"}]`, `"text"`, `7`, `null`, `{"a":01}`, `{"a":"` + "\n" + `"}`,
+	} {
+		wantRefusal(t, d.post("/things", "application/json", body), unparsableText)
+	}
+	for _, body := range []string{"", " \n", "{}"} {
+		wantStatus(t, d.post("/things", "application/json", body), http.StatusNoContent)
+	}
+	wantRefusal(t, d.post("/things", "multipart/form-data", "x"), unparsableText)
+	wantRefusal(t, d.post("/things", "multipart/form-data; boundary=b", "--b\r\n\r\nno end"), unparsableText)
+}
+
+func TestABodyThatBreaksOffIsTheClientsFault(t *testing.T) {
+	t.Parallel()
+	endpoint, _ := capture[rich]("POST /things")
+	d := open(t, endpoint)
+	for _, contentType := range []string{"application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b"} {
+		r := httptest.NewRequest("POST", "/api/v4/things", io.MultiReader(strings.NewReader("{"), brokenReader{}))
+		r.Header.Set("Content-Type", contentType)
+		wantStatus(t, d.send(r), http.StatusBadRequest)
+	}
+	if d.log.Len() > 0 {
+		t.Errorf("logged %s", d.log)
+	}
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
+
+func TestOnlyKnownContentTypesAreRead(t *testing.T) {
+	t.Parallel()
+	endpoint, _ := capture[rich]("POST /things")
+	d := open(t, endpoint)
+	for contentType, shown := range map[string]string{
+		"text/plain": "text/plain", "text/plain; charset=utf-8": "text/plain", "application/xml": "application/xml", "": "", ";;": "",
+	} {
+		wantJSON(t, d.post("/things", contentType, "x"), http.StatusUnsupportedMediaType,
+			`{"error":"The provided content-type '`+shown+`' is not supported."}`)
+		wantStatus(t, d.post("/things", contentType, ""), http.StatusNoContent)
+	}
+}
+
+func TestBodiesBeyondTheirSizeAreTooLarge(t *testing.T) {
+	t.Parallel()
+	usual, _ := capture[rich]("POST /things")
+	roomy := Do(Spec{Route: "POST /roomy", Needs: access.Public, MaxBody: 3 << 20},
+		func(context.Context, Call[None, rich]) (NoContent, error) { return NoContent{}, nil })
+	d := open(t, usual, roomy)
+	const tooLarge = `{"message":"413 Request Entity Too Large"}`
+	body := func(size int) string { return "text=" + strings.Repeat("x", size-len("text=")) }
+	const form = "application/x-www-form-urlencoded"
+
+	wantStatus(t, d.post("/things", form, body(maxBody)), http.StatusNoContent)
+	wantJSON(t, d.post("/things", form, body(maxBody+1)), http.StatusRequestEntityTooLarge, tooLarge)
+	wantJSON(t, d.post("/things", "application/json", `{"text":"`+strings.Repeat("x", maxBody)+`"}`), http.StatusRequestEntityTooLarge, tooLarge)
+
+	wantStatus(t, d.post("/roomy", form, body(3<<20)), http.StatusNoContent)
+	wantJSON(t, d.post("/roomy", form, body(3<<20+1)), http.StatusRequestEntityTooLarge, tooLarge)
+
+	multi, parts := multipartBody(t, func(w *multipart.Writer) { _ = w.WriteField("text", strings.Repeat("x", maxBody+1)) })
+	wantStatus(t, d.post("/things", multi, parts), http.StatusNoContent)
+	multi, parts = multipartBody(t, func(w *multipart.Writer) { _ = w.WriteField("text", strings.Repeat("x", maxMultipart)) })
+	wantJSON(t, d.post("/things", multi, parts), http.StatusRequestEntityTooLarge, tooLarge)
+
+	unknownLength := func(r *http.Request) { r.ContentLength = -1 }
+	wantJSON(t, d.post("/things", form, body(maxBody+1), unknownLength), http.StatusRequestEntityTooLarge, tooLarge)
+	wantJSON(t, d.post("/things", multi, parts, unknownLength), http.StatusRequestEntityTooLarge, tooLarge)
+}
+
+func TestAnOverlongQueryIs414(t *testing.T) {
+	t.Parallel()
+	d := open(t, answer("GET /things", 1))
+	const tooLong = `{"message":"414 Request-URI Too Large"}`
+	wantJSON(t, d.do("GET", "/things?x="+strings.Repeat("y", 256<<10)), http.StatusRequestURITooLong, tooLong)
+	wantJSON(t, d.do("GET", "/nowhere?"+strings.Repeat("&", maxQuery+1)), http.StatusRequestURITooLong, tooLong)
+	wantStatus(t, d.do("GET", "/things?x="+strings.Repeat("y", maxQuery-2)), http.StatusOK)
+}
+
+func TestDO07_HugeRequestsAreRefusedCheaply(t *testing.T) {
+	endpoint, _ := capture[rich]("POST /things")
+	d := open(t, endpoint)
+	const many = 100_000
+	times := func(s string) string { return strings.Repeat(s, many) }
+	multi, parts := multipartBody(t, func(w *multipart.Writer) {
+		_ = w.SetBoundary("b") // short, or the size alone is too large
+		for range many {
+			_ = w.WriteField("a", "")
+		}
+	})
+	const form, js = "application/x-www-form-urlencoded", "application/json"
+	for name, c := range map[string]struct {
+		contentType, body string
+		target            string
+		options           []option
+		status            int
+	}{
+		"query parameters":        {target: "/things?" + times("a=1&"), status: http.StatusRequestURITooLong},
+		"form parameters":         {contentType: form, body: times("a=1&"), status: http.StatusBadRequest},
+		"form list elements":      {contentType: form, body: times("a[]=1&"), status: http.StatusBadRequest},
+		"form list hashes":        {contentType: form, body: times("a[][k]=&"), status: http.StatusBadRequest},
+		"brackets in a name":      {contentType: form, body: "a" + times("[b]") + "=1", status: http.StatusBadRequest},
+		"JSON members":            {contentType: js, body: `{"a":1` + times(`,"b":1`) + `}`, status: http.StatusBadRequest},
+		"JSON elements":           {contentType: js, body: `{"a":[1` + times(`,1`) + `]}`, status: http.StatusBadRequest},
+		"JSON arrays deep":        {contentType: js, body: `{"a":` + times("[") + times("]") + `}`, status: http.StatusBadRequest},
+		"JSON objects deep":       {contentType: js, body: times(`{"a":`) + "1" + times("}"), status: http.StatusBadRequest},
+		"JSON arrays never ended": {contentType: js, body: times("["), status: http.StatusBadRequest},
+		"multipart parts":         {contentType: multi, body: parts, status: http.StatusBadRequest},
+		"cookies":                 {options: []option{header("Cookie", times("a=b; "))}, status: http.StatusRequestHeaderFieldsTooLarge},
+		"cookie lines": {status: http.StatusRequestHeaderFieldsTooLarge, options: []option{func(r *http.Request) {
+			r.Header["Cookie"] = strings.Split(strings.TrimSuffix(times("a=b "), " "), " ")
+		}}},
+		"bytes of body": {contentType: form, body: "a=" + times(strings.Repeat("x", 20)), status: http.StatusRequestEntityTooLarge},
+	} {
+		took := fastest(5, func() func() {
+			target := c.target
+			if target == "" {
+				target = "/things"
+			}
+			r := httptest.NewRequest("POST", "/api/v4"+target, strings.NewReader(c.body))
+			r.Header.Set("Content-Type", c.contentType)
+			for _, change := range c.options {
+				change(r)
+			}
+			return func() {
+				w := httptest.NewRecorder()
+				d.handler.ServeHTTP(w, r)
+				if w.Code != c.status {
+					t.Errorf("%s: got %d %.100s, want %d", name, w.Code, w.Body, c.status)
+				}
+			}
+		})
+		if took > 50*time.Millisecond {
+			t.Errorf("%s took %v", name, took)
+		}
+	}
+}
+
+// fastest is the shortest of several runs, which load on the machine can
+// hardly stretch. Each run is prepared outside the measured time.
+func fastest(runs int, prepare func() func()) time.Duration {
+	least := time.Duration(1 << 62)
+	for range runs {
+		run := prepare()
+		start := time.Now()
+		run()
+		least = min(least, time.Since(start))
+	}
+	return least
+}
+
+func TestDO02_TwiceTheInputTakesTwiceTheTime(t *testing.T) {
+	pairs := func(pair func(i int) string) func(size int) func() {
+		return func(size int) func() {
+			var b strings.Builder
+			for i := range size * maxNames / 2 {
+				b.WriteString(pair(i) + "=" + strings.Repeat("%41", 100) + "&")
+			}
+			query := b.String()
+			return func() { _ = (values{}).readQuery(query) }
+		}
+	}
+	scan := func(text string) func(size int) func() {
+		return func(size int) func() {
+			json := []byte(strings.Repeat(text, size*maxBody/2/len(text)))
+			return func() { modestJSON(json) }
+		}
+	}
+	for name, input := range map[string]func(size int) func(){
+		"different names": pairs(func(i int) string { return fmt.Sprint("name", i) }),
+		"one name":        pairs(func(int) string { return "a" }),
+		"list":            pairs(func(int) string { return "a[]" }),
+		"hash":            pairs(func(i int) string { return fmt.Sprintf("a[%d]", i) }),
+		"list of hashes":  pairs(func(int) string { return "a[][k]" }),
+		"one wide hash":   pairs(func(i int) string { return fmt.Sprintf("a[][%d]", i) }),
+		"deep names":      pairs(func(i int) string { return fmt.Sprintf("a%s[%d]", strings.Repeat("[b]", maxDepth-1), i) }),
+		"brackets": func(size int) func() {
+			query := "a" + strings.Repeat("[b]", size*maxBody/6) + "=1"
+			return func() { _ = (values{}).readQuery(query) }
+		},
+		"ampersands": func(size int) func() {
+			query := strings.Repeat("&", size*maxBody/2)
+			return func() { _ = (values{}).readQuery(query) }
+		},
+		"escapes": func(size int) func() {
+			query := "a=" + strings.Repeat("%41", size*maxBody/6)
+			return func() { _ = (values{}).readQuery(query) }
+		},
+		"JSON strings":     scan(`"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"`),
+		"JSON escapes":     scan(`"\\\"\u0041`),
+		"JSON whitespace":  scan(" "),
+		"JSON digits":      scan("1"),
+		"JSON closed ones": scan(strings.Repeat(" ", 98) + "[]"),
+		"JSON tree": func(size int) func() {
+			body := `{"a":[` + strings.Repeat(`{"b":"c"},`, size*5000) + `1]}`
+			return func() { _ = (values{}).readJSON(strings.NewReader(body)) }
+		},
+	} {
+		once, twice := input(1), input(2)
+		ratio := 0.0
+		for range 10 { // one quiet moment is enough
+			a := fastest(10, func() func() { return once })
+			b := fastest(10, func() func() { return twice })
+			if ratio = float64(b) / float64(a); ratio <= 2.5 {
+				break
+			}
+		}
+		if ratio > 2.5 {
+			t.Errorf("%s: twice the input takes %.1f times as long", name, ratio)
+		}
+	}
+}
