@@ -1,0 +1,193 @@
+// Package front is the entrance that every HTTP request passes: it gives the
+// request its id, finds out where it really came from, writes its log line and
+// its metrics, and shows it to the right door. It also answers the probes of
+// those who watch over the process. It decides nothing about the forge.
+package front
+
+import (
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/telemetry"
+)
+
+// Front is the entrance. Every field is required.
+type Front struct {
+	API      http.Handler // everything below /api/v4
+	Docs     http.Handler // everything below /-/api
+	Avatars  http.Handler // pictures of people
+	Title    string       // what the instance calls itself
+	Metrics  *telemetry.Metrics
+	Log      *slog.Logger
+	Clock    clock.Clock
+	Trusted  []netip.Prefix // proxies whose word on addresses counts
+	Watchers []netip.Prefix // who may ask how the process is doing
+	Checks   []Check
+	Draining <-chan struct{} // closed when the process is about to stop
+}
+
+// Handler is the way in.
+func (f *Front) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := f.Clock.Now()
+		id := r.Header.Get("X-Request-Id")
+		if !telemetry.ValidRequestID(id) {
+			id = telemetry.NewRequestID()
+		}
+		address, proxied := f.address(r)
+		rec := &recorder{ResponseWriter: w, id: id, address: address, route: "other"}
+		w.Header()["X-Request-Id"] = []string{id}
+		f.Metrics.RequestStarted()
+		defer f.finish(rec, r, start)
+		f.serve(rec, r, proxied)
+	})
+}
+
+func (f *Front) serve(w *recorder, r *http.Request, proxied bool) {
+	switch path := r.URL.Path; {
+	case strings.HasPrefix(path, "/api/v4/"):
+		f.API.ServeHTTP(w, r)
+	case strings.HasPrefix(path, "/api/v3/") || path == "/api/v3":
+		w.json(http.StatusGone, `{"error":"API V3 is no longer supported. Use API V4 instead."}`)
+	case path == "/-/api" || strings.HasPrefix(path, "/-/api/"):
+		w.route = "/-/api"
+		f.Docs.ServeHTTP(w, r)
+	case strings.HasPrefix(path, "/-/"):
+		f.probe(w, r, proxied)
+	case strings.HasPrefix(path, "/uploads/-/system/user/avatar/"):
+		w.route = "/uploads/-/system/user/avatar"
+		f.Avatars.ServeHTTP(w, r)
+	case strings.HasPrefix(path, "/api/"):
+		w.json(http.StatusNotFound, `{"error":"404 Not Found"}`)
+	default:
+		w.text(http.StatusNotFound, "Not found. The API is at /api/v4, its description at /-/api.\n")
+	}
+}
+
+// finish counts the request and writes its line, also when a door panicked.
+func (f *Front) finish(w *recorder, r *http.Request, start time.Time) {
+	took := f.Clock.Now().Sub(start)
+	f.Metrics.ObserveRequest(r.Method, w.route, w.status(), took)
+	level := slog.LevelInfo
+	if w.probe {
+		level = slog.LevelDebug
+	}
+	f.Log.LogAttrs(r.Context(), level, "request",
+		slog.String("request_id", w.id),
+		slog.String("method", r.Method),
+		slog.String("path", telemetry.RedactURL(r.URL.RequestURI())),
+		slog.String("route", w.route),
+		slog.Int("status", w.status()),
+		slog.Int64("bytes", w.bytes),
+		slog.Int64("duration_us", took.Microseconds()),
+		slog.String("address", w.address.String()),
+		slog.Int64("user_id", w.userID),
+		slog.Int64("sudo_id", w.sudoID),
+	)
+}
+
+// address is where a request came from. Only the word of a configured proxy
+// counts, and of what it says the right-most address that is not a proxy.
+func (f *Front) address(r *http.Request) (a netip.Addr, proxied bool) {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}, true
+	}
+	a = peer.Addr().Unmap()
+	forwarded := r.Header.Values("X-Forwarded-For")
+	proxied = len(forwarded) > 0 || r.Header.Get("Forwarded") != ""
+	if !contains(f.Trusted, a) {
+		return a, proxied
+	}
+	hops := strings.Split(strings.Join(forwarded, ","), ",")
+	for i := len(hops) - 1; i >= 0; i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break
+		}
+		if a = hop.Unmap(); !contains(f.Trusted, a) {
+			break
+		}
+	}
+	return a, false
+}
+
+func contains(prefixes []netip.Prefix, a netip.Addr) bool {
+	for _, p := range prefixes {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// recorder remembers what the log line and the metrics need.
+type recorder struct {
+	http.ResponseWriter
+	id      string
+	address netip.Addr
+	route   string
+	code    int
+	bytes   int64
+	userID  int64
+	sudoID  int64
+	probe   bool
+}
+
+// Saw is told by the door that routed and authenticated the request.
+func (w *recorder) Saw(route string, a access.Actor) {
+	w.route, w.userID = route, a.ID()
+	if a.Sudoer != nil {
+		w.sudoID = a.Sudoer.ID
+	}
+}
+
+// Address is where the request came from.
+func (w *recorder) Address() netip.Addr { return w.address }
+
+// RequestID ties answers to log lines.
+func (w *recorder) RequestID() string { return w.id }
+
+func (w *recorder) WriteHeader(code int) {
+	if w.code == 0 {
+		w.code = code
+	}
+	w.ResponseWriter.WriteHeader(code)
+}
+
+func (w *recorder) Write(b []byte) (int, error) {
+	if w.code == 0 {
+		w.code = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(b)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController through.
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *recorder) status() int {
+	if w.code == 0 {
+		return http.StatusOK
+	}
+	return w.code
+}
+
+func (w *recorder) json(code int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write([]byte(body))
+}
+
+func (w *recorder) text(code int, body string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(code)
+	_, _ = w.Write([]byte(body))
+}

@@ -1,0 +1,124 @@
+package front_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"stithy/internal/front"
+	"stithy/internal/kit/access"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/telemetry"
+)
+
+// witness is what a door sees of the entrance.
+type witness interface {
+	Saw(route string, a access.Actor)
+	Address() netip.Addr
+	RequestID() string
+}
+
+func newFront(log *bytes.Buffer, api http.HandlerFunc) *front.Front {
+	never := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	return &front.Front{
+		API: api, Docs: never, Avatars: never, Title: "Svc", Metrics: telemetry.NewMetrics("test", "test"),
+		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), Clock: clock.System(),
+		Watchers: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Draining: make(chan struct{}),
+	}
+}
+
+func get(f *front.Front, target string, change func(*http.Request)) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", target, nil)
+	r.RemoteAddr = "127.0.0.1:4711"
+	if change != nil {
+		change(r)
+	}
+	w := httptest.NewRecorder()
+	f.Handler().ServeHTTP(w, r)
+	return w
+}
+
+func TestARequestIsShownToItsDoorAndWrittenDown(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	f := newFront(&log, func(w http.ResponseWriter, _ *http.Request) {
+		w.(witness).Saw("/users/{id}", access.Actor{Person: &access.Person{ID: 7}, Sudoer: &access.Person{ID: 1}})
+		w.WriteHeader(http.StatusCreated)
+		_, _ = w.Write([]byte("made"))
+	})
+	w := get(f, "/api/v4/users/7?private_token=canary", func(r *http.Request) { r.Header.Set("X-Request-Id", "from-the-proxy") })
+	if w.Code != http.StatusCreated || w.Header().Get("X-Request-Id") != "from-the-proxy" {
+		t.Errorf("got %d %v", w.Code, w.Header())
+	}
+	var line map[string]any
+	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]any{
+		"request_id": "from-the-proxy", "route": "/users/{id}", "status": 201.0, "bytes": 4.0, "user_id": 7.0, "sudo_id": 1.0,
+		"address": "127.0.0.1", "method": "GET",
+	} {
+		if line[name] != want {
+			t.Errorf("%s: got %v, want %v", name, line[name], want)
+		}
+	}
+	if strings.Contains(log.String(), "canary") {
+		t.Error("the log holds a token")
+	}
+}
+
+func TestEachPathFindsItsDoor(t *testing.T) {
+	t.Parallel()
+	f := newFront(&bytes.Buffer{}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
+	for path, want := range map[string]int{
+		"/api/v4/user": 202, "/api/v3/users": 410, "/api/v5/x": 404, "/api": 404, "/-/api": 418, "/-/api/users": 418,
+		"/uploads/-/system/user/avatar/1/a.png": 418, "/": 404, "/-/health": 200, "/-/liveness": 200, "/-/nothing": 404, "/ann/forge": 404,
+	} {
+		if w := get(f, path, nil); w.Code != want {
+			t.Errorf("%s: got %d, want %d", path, w.Code, want)
+		}
+	}
+}
+
+func TestReadinessNamesWhatFails(t *testing.T) {
+	t.Parallel()
+	f := newFront(&bytes.Buffer{}, nil)
+	dead := errors.New("connection refused by secret-host")
+	f.Checks = []front.Check{
+		{Name: "db", Do: func(context.Context) error { return nil }},
+		{Name: "cache", Do: func(context.Context) error { return dead }, Optional: true},
+	}
+	for target, want := range map[string]string{
+		"/-/readiness":       `200 {"master_check":[{"status":"ok"}],"status":"ok"}`,
+		"/-/readiness?all=1": `200 {"cache_check":[{"status":"failed","message":"cache does not answer"}],"db_check":[{"status":"ok"}],"master_check":[{"status":"ok"}],"status":"ok"}`,
+	} {
+		if w := get(f, target, nil); w.Code != 200 || "200 "+w.Body.String() != want {
+			t.Errorf("%s: got %d %s", target, w.Code, w.Body)
+		}
+	}
+	f.Checks[0].Do = func(context.Context) error { return dead }
+	if w := get(f, "/-/readiness", nil); w.Code != 503 || w.Body.String() != `{"master_check":[{"status":"failed","message":"db does not answer"}],"status":"failed"}` {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+}
+
+func TestANodeThatIsAboutToStopIsNotReady(t *testing.T) {
+	t.Parallel()
+	f := newFront(&bytes.Buffer{}, nil)
+	draining := make(chan struct{})
+	close(draining)
+	f.Draining = draining
+	if w := get(f, "/-/readiness", nil); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	if w := get(f, "/-/liveness", nil); w.Code != http.StatusOK {
+		t.Errorf("a draining node is alive: got %d", w.Code)
+	}
+}
