@@ -1,0 +1,233 @@
+package user
+
+import (
+	"time"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/httpapi"
+)
+
+// publicUser is an account as everyone sees it.
+type publicUser struct {
+	ID        int64   `json:"id"`
+	Username  string  `json:"username"`
+	Name      string  `json:"name"`
+	State     State   `json:"state"`
+	Locked    bool    `json:"locked"`
+	AvatarURL *string `json:"avatar_url"`
+	WebURL    string  `json:"web_url"`
+}
+
+// profile is what people who are signed in see beyond that. What a private
+// profile hides is left out, not null.
+type profile struct {
+	publicUser
+	CreatedAt       *httpapi.Time `json:"created_at,omitempty"`
+	Bio             string        `json:"bio"`
+	Bot             bool          `json:"bot"`
+	Location        *string       `json:"location"`
+	PublicEmail     string        `json:"public_email"`
+	Skype           string        `json:"skype"`
+	Linkedin        string        `json:"linkedin"`
+	Twitter         string        `json:"twitter"`
+	Discord         string        `json:"discord"`
+	WebsiteURL      string        `json:"website_url"`
+	Organization    string        `json:"organization"`
+	JobTitle        string        `json:"job_title"`
+	Pronouns        string        `json:"pronouns"`
+	WorkInformation *string       `json:"work_information"`
+	Followers       *int          `json:"followers,omitempty"`
+	Following       *int          `json:"following,omitempty"`
+	IsFollowed      *bool         `json:"is_followed,omitempty"`
+	LocalTime       *string       `json:"local_time"`
+}
+
+// selfUser is what people see of themselves.
+type selfUser struct {
+	profile
+	LastSignInAt     *httpapi.Time `json:"last_sign_in_at"`
+	ConfirmedAt      *httpapi.Time `json:"confirmed_at"`
+	LastActivityOn   *httpapi.Date `json:"last_activity_on"`
+	Email            string        `json:"email"`
+	ThemeID          int           `json:"theme_id"`
+	ColorSchemeID    int           `json:"color_scheme_id"`
+	ProjectsLimit    int           `json:"projects_limit"`
+	CurrentSignInAt  *httpapi.Time `json:"current_sign_in_at"`
+	Identities       []identity    `json:"identities"`
+	CanCreateGroup   bool          `json:"can_create_group"`
+	CanCreateProject bool          `json:"can_create_project"`
+	TwoFactorEnabled bool          `json:"two_factor_enabled"`
+	External         bool          `json:"external"`
+	PrivateProfile   bool          `json:"private_profile"`
+	CommitEmail      string        `json:"commit_email"`
+	*paidFields
+}
+
+// paidFields exist on the premium and ultimate tiers.
+type paidFields struct {
+	SharedRunnersMinutesLimit      *int    `json:"shared_runners_minutes_limit"`
+	ExtraSharedRunnersMinutesLimit *int    `json:"extra_shared_runners_minutes_limit"`
+	ScimIdentities                 []scim  `json:"scim_identities"`
+	Plan                           *string `json:"plan,omitempty"`
+	Trial                          *bool   `json:"trial,omitempty"`
+	IsAuditor                      *bool   `json:"is_auditor,omitempty"`
+	UsingLicenseSeat               *bool   `json:"using_license_seat,omitempty"`
+	ProvisionedByGroupID           *int64  `json:"provisioned_by_group_id"`
+}
+
+type identity struct {
+	Provider       string `json:"provider"`
+	ExternUID      string `json:"extern_uid"`
+	SAMLProviderID *int64 `json:"saml_provider_id"`
+}
+
+type scim struct {
+	ExternUID string `json:"extern_uid"`
+	GroupID   int64  `json:"group_id"`
+	Active    bool   `json:"active"`
+}
+
+// adminUser is what administrators see.
+type adminUser struct {
+	selfUser
+	IsAdmin             bool          `json:"is_admin"`
+	Note                string        `json:"note"`
+	NamespaceID         int64         `json:"namespace_id"`
+	CreatedBy           *publicUser   `json:"created_by"`
+	EmailResetOfferedAt *httpapi.Time `json:"email_reset_offered_at"`
+	CustomAttributes    *[]attribute  `json:"custom_attributes,omitempty"`
+	*signIns
+}
+
+// signIns come with a single account only.
+type signIns struct {
+	HighestRole     int     `json:"highest_role"`
+	CurrentSignInIP *string `json:"current_sign_in_ip"`
+	LastSignInIP    *string `json:"last_sign_in_ip"`
+	SignInCount     int     `json:"sign_in_count"`
+}
+
+type attribute struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+type activity struct {
+	Username       string       `json:"username"`
+	LastActivityOn httpapi.Date `json:"last_activity_on"`
+	LastActivityAt httpapi.Date `json:"last_activity_at"`
+}
+
+// publicForm presents an account to everyone.
+func (s *Service) publicForm(u *User) publicUser { return s.briefForm(u.Brief()) }
+
+func (s *Service) briefForm(b Brief) publicUser {
+	p := publicUser{ID: b.ID, Username: b.Username, Name: b.Name, State: b.State, Locked: b.LockedAt != nil, WebURL: s.baseURL + "/" + b.Username}
+	if b.Avatar != "" {
+		p.AvatarURL = new(s.baseURL + "/uploads/-/system/user/avatar/" + formatID(b.ID) + "/" + b.Avatar)
+	}
+	return p
+}
+
+func (s *Service) profileForm(u *User, to access.Actor, followed bool) profile {
+	p := profile{
+		publicUser: s.publicForm(u), Bio: u.Bio, Bot: u.Bot(), Location: nonEmpty(u.Location), PublicEmail: u.PublicEmail,
+		Skype: u.Skype, Linkedin: u.Linkedin, Twitter: u.Twitter, Discord: u.Discord, WebsiteURL: u.WebsiteURL,
+		Organization: u.Organization, JobTitle: u.JobTitle, Pronouns: u.Pronouns,
+		WorkInformation: u.WorkInformation(), LocalTime: localTime(u.Timezone, s.clock.Now()),
+	}
+	if u.ShowsProfile(to) {
+		p.CreatedAt = httpapi.At(&u.CreatedAt)
+		p.Followers, p.Following, p.IsFollowed = &u.Followers, &u.Following, &followed
+	}
+	return p
+}
+
+func (s *Service) selfForm(u *User, to access.Actor, followed bool) selfUser {
+	form := selfUser{
+		profile: s.profileForm(u, to, followed), LastSignInAt: httpapi.At(u.LastSignInAt), ConfirmedAt: httpapi.At(u.ConfirmedAt),
+		LastActivityOn: httpapi.Day(u.LastActivityOn), Email: u.Email, ThemeID: u.ThemeID, ColorSchemeID: u.ColorSchemeID,
+		ProjectsLimit: u.ProjectsLimit, CurrentSignInAt: httpapi.At(u.CurrentSignInAt), Identities: make([]identity, len(u.Identities)),
+		CanCreateGroup: u.CanCreateGroup, CanCreateProject: u.ProjectsLimit > 0, TwoFactorEnabled: u.TwoFactorEnabled,
+		External: u.External, PrivateProfile: u.PrivateProfile, CommitEmail: s.commitEmail(u),
+	}
+	for i, id := range u.Identities {
+		form.Identities[i] = identity(id)
+	}
+	if s.paid {
+		form.paidFields = &paidFields{
+			SharedRunnersMinutesLimit: u.SharedRunnersMinutesLimit, ExtraSharedRunnersMinutesLimit: u.ExtraSharedRunnersMinutesLimit,
+			ScimIdentities: []scim{},
+		}
+	}
+	return form
+}
+
+// surroundings are what an administrator's form shows beyond the row itself.
+type surroundings struct {
+	creators   map[int64]Brief
+	followed   map[int64]bool
+	attributes map[int64][]attribute
+}
+
+func (s *Service) adminForm(u *User, to access.Actor, around surroundings) adminUser {
+	form := adminUser{
+		selfUser: s.selfForm(u, to, around.followed[u.ID]), IsAdmin: u.Admin, Note: u.Note, NamespaceID: u.NamespaceID,
+		EmailResetOfferedAt: httpapi.At(u.EmailResetOfferedAt),
+	}
+	if u.CreatedByID != nil {
+		if creator, ok := around.creators[*u.CreatedByID]; ok {
+			form.CreatedBy = new(s.briefForm(creator))
+		}
+	}
+	if form.paidFields != nil {
+		form.IsAuditor = &u.Auditor
+		form.UsingLicenseSeat = new(!u.Bot() && !u.Kind.Internal() && u.State == Active)
+		form.Plan, form.Trial = new("default"), new(false)
+	}
+	if around.attributes != nil {
+		list := around.attributes[u.ID]
+		if list == nil {
+			list = []attribute{}
+		}
+		form.CustomAttributes = &list
+	}
+	return form
+}
+
+func (s *Service) singleForm(u *User, to access.Actor, around surroundings) adminUser {
+	form := s.adminForm(u, to, around)
+	form.signIns = &signIns{CurrentSignInIP: u.CurrentSignInIP, LastSignInIP: u.LastSignInIP, SignInCount: u.SignInCount}
+	return form
+}
+
+// commitEmail is the address that commits made here carry.
+func (s *Service) commitEmail(u *User) string {
+	switch u.CommitEmail {
+	case "":
+		return u.Email
+	case privateCommitEmail:
+		return formatID(u.ID) + "-" + u.Username + "@users.noreply." + s.host
+	}
+	return u.CommitEmail
+}
+
+// localTime is what a clock on the person's wall shows, if they said where
+// that wall is.
+func localTime(zone string, now time.Time) *string {
+	if zone == "" {
+		return nil
+	}
+	place, err := time.LoadLocation(zone)
+	if err != nil {
+		return nil
+	}
+	return new(now.In(place).Format("3:04 PM"))
+}
+
+func nonEmpty(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,108 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/platform/postgres"
+)
+
+// maxAttributes keeps the list of one account to a size that is read at once.
+const maxAttributes = 1000
+
+// CustomAttribute is what administrators note down about an account, under a
+// key of their choice.
+type CustomAttribute struct {
+	UserID    int64
+	Key       string
+	Value     string
+	UpdatedAt time.Time
+}
+
+// ModifiedAt lets a client delete only what it has seen.
+func (a CustomAttribute) ModifiedAt() time.Time { return a.UpdatedAt }
+
+var errNoAttribute = fault.Say(fault.NotFound, "404 Not found")
+
+// CustomAttributes lists all of an account's attributes.
+func (s *Service) CustomAttributes(ctx context.Context, userID int64) ([]CustomAttribute, error) {
+	return postgres.All[CustomAttribute](ctx, s.db, sqlAttributes, userID, maxAttributes)
+}
+
+// FindCustomAttribute reads one attribute of an account.
+func (s *Service) FindCustomAttribute(ctx context.Context, userID int64, key string) (CustomAttribute, error) {
+	a, err := postgres.One[CustomAttribute](ctx, s.db, sqlAttribute, userID, key)
+	if errors.Is(err, postgres.ErrNoRows) {
+		return CustomAttribute{}, errNoAttribute
+	}
+	return a, err
+}
+
+// SetCustomAttribute adds an attribute to an account, or changes it.
+func (s *Service) SetCustomAttribute(ctx context.Context, by access.Actor, userID int64, key, value string) error {
+	if err := checkAttribute(key, value); err != nil {
+		return err
+	}
+	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+		u, err := s.lock(ctx, tx, userID)
+		if err != nil {
+			return err
+		}
+		others, err := postgres.Value[int](ctx, tx, sqlCountAttributes, u.ID, key)
+		if err != nil {
+			return err
+		}
+		if others >= maxAttributes {
+			return fault.Field("base", "Maximum number of custom attributes (%d) exceeded", maxAttributes)
+		}
+		if err := s.setAttribute(ctx, tx, u.ID, key, value); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, tx, Event{What: CustomAttributeSet, By: by, User: u, Message: "Set custom attribute " + key})
+	})
+}
+
+func checkAttribute(key, value string) error {
+	var f fault.Fields
+	if utf8.RuneCountInString(key) > 255 {
+		f.Add("key", "is too long (maximum is 255 characters)")
+	}
+	switch {
+	case strings.TrimSpace(value) == "":
+		f.Add("value", "can't be blank")
+	case utf8.RuneCountInString(value) > 255:
+		f.Add("value", "is too long (maximum is 255 characters)")
+	}
+	return f.Err()
+}
+
+// setAttribute writes an attribute that obeys the rules.
+func (s *Service) setAttribute(ctx context.Context, tx pgx.Tx, userID int64, key, value string) error {
+	_, err := tx.Exec(ctx, sqlPutAttribute, userID, key, value, s.clock.Now())
+	return err
+}
+
+// RemoveCustomAttribute takes an attribute from its account.
+func (s *Service) RemoveCustomAttribute(ctx context.Context, by access.Actor, a CustomAttribute) error {
+	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+		u, err := s.lock(ctx, tx, a.UserID)
+		if err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, sqlDeleteAttribute, u.ID, a.Key)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return errNoAttribute
+		}
+		return s.bus.Publish(ctx, tx, Event{What: CustomAttributeCut, By: by, User: u, Message: "Removed custom attribute " + a.Key})
+	})
+}

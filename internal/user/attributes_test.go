@@ -1,0 +1,61 @@
+package user_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"stithy/internal/kit/fault"
+)
+
+func TestACustomAttributeIsSetChangedShownAndRemoved(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	root, all := b.as(b.root), path("users", b.ada, "custom_attributes")
+	root.Do(t, "GET", all, nil).Want(t, http.StatusOK, "[]")
+	root.Do(t, "PUT", all+"/team", form("value", "red")).Want(t, http.StatusOK, `{"key":"team","value":"red"}`)
+	root.Do(t, "PUT", all+"/team", form("value", "blue")).Want(t, http.StatusOK, `{"key":"team","value":"blue"}`)
+	root.Do(t, "PUT", all+"/a%2Fb", form("value", "<x>")).Want(t, http.StatusOK, `{"key":"a/b","value":"\u003cx\u003e"}`)
+	root.Do(t, "GET", all, nil).Want(t, http.StatusOK, `[{"key":"a/b","value":"\u003cx\u003e"},{"key":"team","value":"blue"}]`)
+	root.Do(t, "GET", all+"/team", nil).Want(t, http.StatusOK, `{"key":"team","value":"blue"}`)
+	root.Do(t, "GET", path("users", b.bob, "custom_attributes", "team"), nil).Want(t, http.StatusNotFound, `{"message":"404 Not found"}`)
+	root.Do(t, "DELETE", all+"/team", nil).Want(t, http.StatusNoContent, "")
+	for _, method := range []string{"GET", "DELETE"} {
+		root.Do(t, method, all+"/team", nil).Want(t, http.StatusNotFound, `{"message":"404 Not found"}`)
+	}
+	b.wantDeeds(t,
+		"user_custom_attribute_updated by root on ada: Set custom attribute team",
+		"user_custom_attribute_updated by root on ada: Set custom attribute team",
+		"user_custom_attribute_updated by root on ada: Set custom attribute a/b",
+		"user_custom_attribute_destroyed by root on ada: Removed custom attribute team")
+}
+
+func TestACustomAttributeThatBreaksARuleIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	root, all := b.as(b.root), path("users", b.ada, "custom_attributes")
+	long := strings.Repeat("é", 256)
+	root.Do(t, "PUT", all+"/k", nil).Want(t, http.StatusBadRequest, `{"error":"value is missing"}`)
+	root.Do(t, "PUT", all+"/k", form("value", " ")).Want(t, http.StatusBadRequest, `{"message":{"value":["can't be blank"]}}`)
+	root.Do(t, "PUT", all+"/k", form("value", long)).Want(t, http.StatusBadRequest, `{"message":{"value":["is too long (maximum is 255 characters)"]}}`)
+	root.Do(t, "PUT", all+"/"+strings.Repeat("k", 256), form("value", "v")).Want(t, http.StatusBadRequest,
+		`{"message":{"key":["is too long (maximum is 255 characters)"]}}`)
+}
+
+func TestAnAccountHasSoManyCustomAttributesAndNoMore(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if _, err := b.db.Exec(t.Context(), `insert into user_custom_attributes (user_id, key, value, created_at, updated_at)
+		select $1, 'k' || n, 'v', now(), now() from generate_series(1, 1000) n`, b.ada.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.SetCustomAttribute(t.Context(), actor(b.root), b.ada.ID, "one-more", "v"); !fault.Is(err, fault.Rejected) {
+		t.Errorf("one more: %v", err)
+	}
+	if err := b.SetCustomAttribute(t.Context(), actor(b.root), b.ada.ID, "k7", "changed"); err != nil {
+		t.Errorf("one of them: %v", err)
+	}
+	if all, err := b.CustomAttributes(t.Context(), b.ada.ID); err != nil || len(all) != 1000 {
+		t.Errorf("%d, %v", len(all), err)
+	}
+}

@@ -1,0 +1,129 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/paging"
+	"stithy/internal/platform/postgres"
+)
+
+// Email is a secondary address of an account.
+type Email struct {
+	ID          int64
+	UserID      int64
+	Email       string
+	Address     string // in its normal form
+	ConfirmedAt *time.Time
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// ModifiedAt lets a client delete only what it has seen.
+func (e Email) ModifiedAt() time.Time { return e.UpdatedAt }
+
+var errSecondaryTaken = fault.Field("email", "has already been taken")
+
+// Emails lists the secondary addresses of an account.
+func (s *Service) Emails(ctx context.Context, userID int64, page paging.Request) (paging.Result[Email], error) {
+	l := postgres.From("emails e").Columns(emailColumns).Where("e.user_id = ?", userID).Order(postgres.Key{Expr: "e.id"})
+	return paging.Fetch[Email](ctx, s.db, l, page, nil)
+}
+
+// FindEmail reads a secondary address of an account.
+func (s *Service) FindEmail(ctx context.Context, userID, id int64) (Email, error) {
+	return readEmail(ctx, s.db, userID, id)
+}
+
+func readEmail(ctx context.Context, q postgres.Querier, userID, id int64) (Email, error) {
+	e, err := postgres.One[Email](ctx, q, sqlEmail, userID, id)
+	if errors.Is(err, postgres.ErrNoRows) {
+		return Email{}, fault.Missing("Email")
+	}
+	return e, err
+}
+
+// AddEmail claims a secondary address for an account. Only an administrator
+// may say that it is confirmed.
+func (s *Service) AddEmail(ctx context.Context, by access.Actor, userID int64, address string, confirmed bool) (Email, error) {
+	email, normal, ok := parseAddress(address)
+	if !ok {
+		return Email{}, fault.Field("email", "is invalid")
+	}
+	now := s.clock.Now()
+	var confirmedAt *time.Time
+	if confirmed {
+		confirmedAt = &now
+	}
+	var e Email
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+		u, err := s.lockPerson(ctx, tx, userID)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlClaimAddress, normal, u.ID); err != nil {
+			return postgres.Faults{"email_claims_pkey": errSecondaryTaken}.Translate(err)
+		}
+		if e, err = postgres.One[Email](ctx, tx, sqlInsertEmail, u.ID, email, normal, confirmedAt, now); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, tx, Event{What: EmailAdded, By: by, User: u, Message: "Added email address " + email})
+	})
+	return e, err
+}
+
+// RemoveEmail gives a secondary address up, and wherever the account still
+// used it.
+func (s *Service) RemoveEmail(ctx context.Context, by access.Actor, userID, id int64) error {
+	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+		u, err := s.lock(ctx, tx, userID)
+		if err != nil {
+			return err
+		}
+		e, err := readEmail(ctx, tx, u.ID, id)
+		if err != nil {
+			return err
+		}
+		if e.is(u.Email) {
+			return fault.Because(fault.Rejected, "The primary email address cannot be deleted")
+		}
+		if _, err := tx.Exec(ctx, sqlReleaseAddress, e.Address, u.ID); err != nil {
+			return err
+		}
+		if err := s.forgetAddress(ctx, tx, u, e); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, tx, Event{What: EmailRemoved, By: by, User: u, Message: "Removed email address " + e.Email})
+	})
+}
+
+// forgetAddress stops showing, committing with and waiting for an address.
+func (s *Service) forgetAddress(ctx context.Context, tx pgx.Tx, u *User, e Email) error {
+	shown, commits, waiting := e.is(u.PublicEmail), e.is(u.CommitEmail), u.UnconfirmedEmail != nil && e.is(*u.UnconfirmedEmail)
+	if !shown && !commits && !waiting {
+		return nil
+	}
+	if shown {
+		u.PublicEmail = ""
+	}
+	if commits {
+		u.CommitEmail = ""
+	}
+	if waiting {
+		u.UnconfirmedEmail = nil
+	}
+	u.UpdatedAt = s.clock.Now()
+	_, err := tx.Exec(ctx, sqlForgetAddress, u.ID, u.PublicEmail, u.CommitEmail, u.UnconfirmedEmail, u.UpdatedAt)
+	return err
+}
+
+// is reports whether another spelling means the same address.
+func (e Email) is(address string) bool {
+	_, normal, ok := parseAddress(address)
+	return ok && normal == e.Address
+}

@@ -1,0 +1,263 @@
+package user
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/paging"
+	"stithy/internal/platform/postgres"
+)
+
+// Brief is the part of an account that everyone sees.
+type Brief struct {
+	ID        int64
+	Username  string
+	Name      string
+	State     State
+	Kind      Kind
+	LockedAt  *time.Time
+	Avatar    string
+	UpdatedAt time.Time
+}
+
+// Brief is the public part of the account.
+func (u *User) Brief() Brief {
+	return Brief{
+		ID: u.ID, Username: u.Username, Name: u.Name, State: u.State, Kind: u.Kind,
+		LockedAt: u.LockedAt, Avatar: u.Avatar, UpdatedAt: u.UpdatedAt,
+	}
+}
+
+// Filter narrows the list of accounts.
+type Filter struct {
+	Username, Search            string
+	Active, Blocked             bool
+	ExcludeActive               bool
+	External, ExcludeExternal   bool
+	ExcludeInternal, NoBots     bool
+	CreatedAfter, CreatedBefore time.Time
+	Provider, ExternUID         string
+	TwoFactor                   string // "enabled" or "disabled"; anything else is ignored
+	Admins, Auditors, SkipLDAP  bool
+	SAMLProviderID              int64
+	CustomAttributes            map[string]string
+	ExplicitOrder               bool // the caller chose an order
+	Visible                     access.Actor
+}
+
+// maxExact is how many whole matches a search puts before the rest.
+const maxExact = 100
+
+// List is one page of accounts for an administrator.
+func (s *Service) List(ctx context.Context, f Filter, req paging.Request) (paging.Result[User], error) {
+	return list(ctx, s.db, f, req, func() *postgres.List { return postgres.From("users u").Columns(Columns) },
+		func(u User) Brief { return u.Brief() })
+}
+
+// ListBrief is one page of accounts for everyone else.
+func (s *Service) ListBrief(ctx context.Context, f Filter, req paging.Request) (paging.Result[Brief], error) {
+	return list(ctx, s.db, f, req, func() *postgres.List {
+		return postgres.From("users u").Columns(briefColumns)
+	}, func(b Brief) Brief { return b })
+}
+
+func list[T any](ctx context.Context, db *postgres.DB, f Filter, req paging.Request, from func() *postgres.List, brief func(T) Brief) (paging.Result[T], error) {
+	if f.Search != "" && !f.ExplicitOrder && !req.Keyset {
+		return ranked(ctx, db, f, req, from, brief)
+	}
+	l := from()
+	f.where(l)
+	if f.Search != "" {
+		whereMatches(l, f)
+	}
+	key := postgres.Key{Desc: req.Desc}
+	value := func(b Brief) []string { return []string{strconv.FormatInt(b.ID, 10)} }
+	switch req.OrderBy {
+	case "name":
+		key.Expr = "u.name"
+		value = func(b Brief) []string { return []string{b.Name, strconv.FormatInt(b.ID, 10)} }
+	case "username":
+		key.Expr = "u.username"
+		value = func(b Brief) []string { return []string{b.Username, strconv.FormatInt(b.ID, 10)} }
+	case "updated_at":
+		key.Expr = "u.updated_at"
+		value = func(b Brief) []string {
+			return []string{b.UpdatedAt.UTC().Format(time.RFC3339Nano), strconv.FormatInt(b.ID, 10)}
+		}
+	}
+	id := postgres.Key{Expr: "u.id", Desc: req.Desc}
+	if key.Expr == "" {
+		l.Order(id) // created_at too: ids are given in the order of creation
+	} else {
+		l.Order(key, id)
+	}
+	return paging.Fetch(ctx, db, l, req, func(row T) []string { return value(brief(row)) })
+}
+
+// ranked puts whole matches first: public address, username, name. They are
+// few and read on their own, so that the rest can follow an index by name and
+// a common word does not sort the table.
+func ranked[T any](ctx context.Context, db *postgres.DB, f Filter, req paging.Request, from func() *postgres.List, brief func(T) Brief) (paging.Result[T], error) {
+	term := f.term()
+	exact := from()
+	f.where(exact)
+	exact.Where("(lower(u.public_email) = lower(?) and u.public_email <> '') or lower(u.username) = lower(?) or lower(u.name) = lower(?)", term, term, term)
+	exact.Order(postgres.Key{Expr: "u.name"}, postgres.Key{Expr: "u.id"}).Limit(maxExact)
+	sql, args := exact.SQL()
+	first, err := postgres.All[T](ctx, db, sql, args...)
+	if err != nil {
+		return paging.Result[T]{}, err
+	}
+	first = byRank(first, term, brief)
+	ids := make([]int64, len(first))
+	for i, row := range first {
+		ids[i] = brief(row).ID
+	}
+	rest := from()
+	f.where(rest)
+	whereMatches(rest, f)
+	if len(ids) > 0 {
+		rest.Where("u.id <> all(?::bigint[])", ids)
+	}
+	rest.Order(postgres.Key{Expr: "u.name"}, postgres.Key{Expr: "u.id"})
+
+	items := first[min(req.Offset(), len(first)):]
+	if len(items) <= req.PerPage {
+		sql, args := rest.Offset(max(0, req.Offset()-len(first))).Limit(req.PerPage + 1 - len(items)).SQL()
+		more, err := postgres.All[T](ctx, db, sql, args...)
+		if err != nil {
+			return paging.Result[T]{}, err
+		}
+		items = append(items, more...)
+	}
+	res := paging.Result[T]{Items: items, Total: req.Offset() + len(items), More: len(items) > req.PerPage}
+	if res.More {
+		res.Items = items[:req.PerPage]
+	}
+	if res.More || (len(items) == 0 && req.Page > 1) {
+		sql, args := rest.CountSQL(paging.MaxTotal + 1)
+		res.Total, err = postgres.Value[int](ctx, db, sql, args...)
+		res.Total += len(first)
+	}
+	return res, err
+}
+
+// byRank sorts whole matches stably: address, then username, then name.
+func byRank[T any](rows []T, term string, brief func(T) Brief) []T {
+	var address, username, name []T
+	for _, row := range rows {
+		switch b := brief(row); {
+		case strings.EqualFold(b.Username, term):
+			username = append(username, row)
+		case strings.EqualFold(b.Name, term):
+			name = append(name, row)
+		default:
+			address = append(address, row)
+		}
+	}
+	return append(append(address, username...), name...)
+}
+
+func (f Filter) term() string { return strings.TrimPrefix(f.Search, "@") }
+
+// whereMatches finds the term inside names, or as a whole where it is too
+// short for the index. Addresses only ever match as a whole.
+func whereMatches(l *postgres.List, f Filter) {
+	term := f.term()
+	_, address, _ := parseAddress(term)
+	if !f.Visible.Admin() {
+		address = ""
+	}
+	if utf8.RuneCountInString(term) < 3 {
+		l.Where("lower(u.username) = lower(?) or lower(u.name) = lower(?) or u.id = any(array(select user_id from email_claims where address = ?))",
+			term, term, address)
+		return
+	}
+	pattern := postgres.LikeContains(term)
+	l.Where("u.username ilike ? or u.name ilike ? or (lower(u.public_email) = lower(?) and u.public_email <> '') "+
+		"or u.id = any(array(select user_id from email_claims where address = ?))", pattern, pattern, term, address)
+}
+
+// where adds every condition but the search.
+func (f Filter) where(l *postgres.List) {
+	if f.Visible.Admin() {
+		l.Where("u.removal is null")
+	} else {
+		l.Where("u.state in ('active', 'deactivated')")
+	}
+	if f.Username != "" {
+		l.Where("lower(u.username) = lower(?)", f.Username)
+	}
+	if f.Active {
+		l.Where("u.state = 'active'")
+	}
+	if f.ExcludeActive {
+		l.Where("u.state <> 'active'")
+	}
+	if f.Blocked {
+		l.Where("u.state in ('blocked', 'ldap_blocked', 'blocked_pending_approval', 'banned')")
+	}
+	if f.External {
+		l.Where("u.external")
+	}
+	if f.ExcludeExternal {
+		l.Where("not u.external")
+	}
+	if f.ExcludeInternal {
+		l.Where("u.kind in ('human', 'project_bot', 'service_account')")
+	}
+	if f.NoBots {
+		l.Where("u.kind <> 'project_bot'")
+	}
+	if !f.CreatedAfter.IsZero() {
+		l.Where("u.created_at >= ?", f.CreatedAfter)
+	}
+	if !f.CreatedBefore.IsZero() {
+		l.Where("u.created_at <= ?", f.CreatedBefore)
+	}
+	if f.ExternUID != "" {
+		l.Where("u.id = any(array(select user_id from identities where provider = ? and extern_uid = ?))", f.Provider, f.ExternUID)
+	}
+	switch f.TwoFactor {
+	case "enabled":
+		l.Where("u.two_factor_enabled")
+	case "disabled":
+		l.Where("not u.two_factor_enabled")
+	}
+	if f.Admins {
+		l.Where("u.admin")
+	}
+	if f.Auditors {
+		l.Where("u.auditor")
+	}
+	if f.SkipLDAP {
+		l.Where("not exists (select 1 from identities i where i.user_id = u.id and i.provider like 'ldap%')")
+	}
+	if f.SAMLProviderID != 0 {
+		l.Where("exists (select 1 from identities i where i.user_id = u.id and i.saml_provider_id = ?)", f.SAMLProviderID)
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.CustomAttributes)) {
+		l.Where("u.id in (select user_id from user_custom_attributes where key = ? and value = ?)", key, f.CustomAttributes[key])
+	}
+}
+
+// Activity is the day on which an account was last used.
+type Activity struct {
+	ID             int64
+	Username       string
+	LastActivityOn time.Time
+}
+
+// Activities lists when accounts were last used, the longest ago first.
+func (s *Service) Activities(ctx context.Context, from time.Time, req paging.Request) (paging.Result[Activity], error) {
+	l := postgres.From("users u").Columns("u.id, u.username, u.last_activity_on").
+		Where("u.last_activity_on >= ?", from).Where("u.removal is null").
+		Order(postgres.Key{Expr: "u.last_activity_on"}, postgres.Key{Expr: "u.id"})
+	return paging.Fetch[Activity](ctx, s.db, l, req, nil)
+}

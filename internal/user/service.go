@@ -1,0 +1,114 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/wire"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/setting"
+)
+
+// Deps is what the room needs from below.
+type Deps struct {
+	DB          *postgres.DB
+	Bus         *bus.Bus
+	Queue       *jobqueue.Queue
+	Settings    *setting.Service
+	Hasher      *secretbox.Hasher
+	Clock       clock.Clock
+	Log         *slog.Logger
+	ExternalURL *url.URL
+	Names       wire.Names
+	Paid        bool // fields of the premium and ultimate tiers are shown
+}
+
+// Service is the use cases of accounts.
+type Service struct {
+	db       *postgres.DB
+	bus      *bus.Bus
+	queue    *jobqueue.Queue
+	settings *setting.Service
+	hasher   *secretbox.Hasher
+	clock    clock.Clock
+	log      *slog.Logger
+	baseURL  string
+	host     string
+	names    wire.Names
+	paid     bool
+}
+
+// New puts the room together.
+func New(d Deps) *Service {
+	return &Service{
+		db: d.DB, bus: d.Bus, queue: d.Queue, settings: d.Settings, hasher: d.Hasher, clock: d.Clock, log: d.Log,
+		baseURL: d.ExternalURL.String(), host: d.ExternalURL.Hostname(), names: d.Names, paid: d.Paid,
+	}
+}
+
+// Find reads an account by id. It answers NotFound for one that is being
+// removed.
+func (s *Service) Find(ctx context.Context, id int64) (*User, error) {
+	return found(postgres.One[User](ctx, s.db, sqlByID, id))
+}
+
+// FindByUsername reads an account by its username, in any case.
+func (s *Service) FindByUsername(ctx context.Context, username string) (*User, error) {
+	return found(postgres.One[User](ctx, s.db, sqlByUsername, username))
+}
+
+// FindByRef reads an account by id when ref is all digits, else by username.
+func (s *Service) FindByRef(ctx context.Context, ref string) (*User, error) {
+	if id, err := strconv.ParseInt(ref, 10, 64); err == nil {
+		return s.Find(ctx, id)
+	}
+	return s.FindByUsername(ctx, ref)
+}
+
+// Briefs reads the public part of some accounts, by id.
+func (s *Service) Briefs(ctx context.Context, ids ...int64) (map[int64]Brief, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := postgres.All[Brief](ctx, s.db, sqlBriefs, ids)
+	byID := make(map[int64]Brief, len(rows))
+	for _, b := range rows {
+		byID[b.ID] = b
+	}
+	return byID, err
+}
+
+// lock reads an account and keeps others from changing it until the
+// transaction ends.
+func (s *Service) lock(ctx context.Context, tx pgx.Tx, id int64) (*User, error) {
+	return found(postgres.One[User](ctx, tx, sqlLock, id))
+}
+
+func found(u User, err error) (*User, error) {
+	if errors.Is(err, postgres.ErrNoRows) {
+		return nil, fault.Missing("User")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &u, nil
+}
+
+// FromActor is the account that authentication read.
+func FromActor(a access.Actor) *User {
+	u, _ := a.Account.(*User)
+	return u
+}
+
+func formatID(id int64) string { return strconv.FormatInt(id, 10) }

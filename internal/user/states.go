@@ -1,0 +1,150 @@
+package user
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+)
+
+// Move is a change of state that an administrator asks for.
+type Move string
+
+const (
+	Block      Move = "block"
+	Unblock    Move = "unblock"
+	Deactivate Move = "deactivate"
+	Activate   Move = "activate"
+	Ban        Move = "ban"
+	Unban      Move = "unban"
+	Approve    Move = "approve"
+)
+
+// moved are the acts that the audit trail keeps.
+var moved = map[Move]What{
+	Block: WasBlocked, Unblock: WasUnblocked, Deactivate: WasDeactivated, Activate: WasActivated,
+	Ban: WasBanned, Unban: WasUnbanned, Approve: Approved,
+}
+
+// transition is the whole state machine. next equals the present state where
+// the move changes nothing, and answer is then what the API says of that.
+func transition(u *User, m Move, by access.Actor, now time.Time, dormantDays int) (next State, answer *bool, err error) {
+	yes, no := new(true), new(false)
+	switch m {
+	case Block:
+		switch {
+		case u.State == LDAPBlocked:
+			return "", nil, fault.Because(fault.Forbidden, "LDAP blocked users cannot be modified by the API")
+		case by.Is(u.ID):
+			return "", nil, fault.Because(fault.Forbidden, "The API initiating user cannot be blocked by the API")
+		case u.Kind.Internal():
+			return "", nil, fault.Say(fault.Forbidden, "An internal user cannot be blocked")
+		case u.State == Blocked || u.State == Banned:
+			return u.State, nil, nil
+		}
+		return Blocked, yes, nil
+	case Unblock:
+		switch u.State {
+		case LDAPBlocked:
+			return "", nil, fault.Because(fault.Forbidden, "LDAP blocked users cannot be unblocked by the API")
+		case Deactivated:
+			return "", nil, fault.Because(fault.Forbidden, "Deactivated users cannot be unblocked by the API")
+		case Blocked:
+			return Active, yes, nil
+		}
+		return u.State, no, nil
+	case Deactivate:
+		switch {
+		case u.State == Deactivated:
+			return Deactivated, nil, nil
+		case u.State.Blocked():
+			return "", nil, fault.Say(fault.Forbidden, "Error occurred. A blocked user cannot be deactivated")
+		case u.Kind.Internal():
+			return "", nil, fault.Say(fault.Forbidden, "Internal users cannot be deactivated")
+		case u.activeSince(now.AddDate(0, 0, -dormantDays)):
+			return "", nil, fault.Say(fault.Forbidden, "The user you are trying to deactivate has been active in the past %d days and cannot be deactivated", dormantDays)
+		}
+		return Deactivated, yes, nil
+	case Activate:
+		if u.State.Blocked() {
+			return "", nil, fault.Say(fault.Forbidden, "Error occurred. A blocked user must be unblocked to be activated")
+		}
+		return Active, yes, nil
+	case Ban:
+		if u.State != Active || u.Kind.Internal() {
+			return "", nil, fault.Say(fault.Forbidden, "You cannot ban %s users.", u.State)
+		}
+		return Banned, yes, nil
+	case Unban:
+		if u.State != Banned {
+			return "", nil, fault.Say(fault.Forbidden, "You cannot unban %s users.", u.State)
+		}
+		return Active, yes, nil
+	case Approve:
+		if u.State != Pending {
+			return "", nil, fault.Say(fault.Conflict, "The user you are trying to approve is not pending approval")
+		}
+		return Active, yes, nil
+	}
+	panic("user: unknown move " + string(m))
+}
+
+// activeSince reports whether the account was used after a moment.
+func (u *User) activeSince(t time.Time) bool {
+	for _, seen := range []*time.Time{u.LastActivityOn, u.CurrentSignInAt} {
+		if seen != nil && seen.After(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// Move changes the state of an account.
+func (s *Service) Move(ctx context.Context, by access.Actor, id int64, m Move) (answer *bool, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		u, err := s.lock(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		now := s.clock.Now()
+		var next State
+		next, answer, err = transition(u, m, by, now, s.settings.Current().DeactivateDormantUsersPeriod)
+		if err != nil || next == u.State {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlSetState, u.ID, next, now); err != nil {
+			return err
+		}
+		if note, ok := map[Move]string{Block: "blocked_by", Unblock: "unblocked_by"}[m]; ok && by.SignedIn() {
+			value := by.Person.Username + "/" + formatID(by.ID()) + "+" + now.UTC().Format(time.RFC3339)
+			if err := s.setAttribute(ctx, tx, u.ID, note, value); err != nil {
+				return err
+			}
+		}
+		return s.bus.Publish(ctx, tx, Event{What: moved[m], By: by, User: u})
+	})
+	return answer, err
+}
+
+// DisableTwoFactor takes the second factor off an account that lost it.
+func (s *Service) DisableTwoFactor(ctx context.Context, by access.Actor, id int64) error {
+	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+		u, err := s.lock(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if u.Admin {
+			return fault.Because(fault.Forbidden, "Two-factor authentication for admins cannot be disabled via the API")
+		}
+		if !u.TwoFactorEnabled {
+			return fault.Because(fault.Rejected, "Two-factor authentication is not enabled for this user")
+		}
+		if _, err := tx.Exec(ctx, sqlDisableTwoFactor, u.ID, s.clock.Now()); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, tx, Event{What: TwoFactorDisabled, By: by, User: u})
+	})
+}

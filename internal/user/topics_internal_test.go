@@ -1,0 +1,76 @@
+package user
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/postgres/postgrestest"
+)
+
+func TestThoseWhoStayNoLongerCountTheOneWhoGoes(t *testing.T) {
+	t.Parallel()
+	tx := postgrestest.Tx(t)
+	ids, err := postgres.Values[int64](t.Context(), tx, `insert into users (username, name, email, projects_limit, created_at, updated_at)
+		select 'leaving' || n, 'x', 'leaving' || n || '@example.com', 0, now(), now() from generate_series(1, 3) n returning id`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(ids)
+	leaves, stays, other := ids[0], ids[1], ids[2]
+	for _, pair := range [][2]int64{{leaves, stays}, {stays, leaves}, {other, leaves}, {stays, other}} {
+		if _, err := tx.Exec(t.Context(), sqlFollow, pair[0], pair[1], time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec(t.Context(), sqlCountFollow, pair[0], pair[1], 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := (&Service{}).unfollow(t.Context(), tx, leaves); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[int64][2]int{stays: {0, 1}, other: {1, 0}} {
+		var got [2]int
+		if err := tx.QueryRow(t.Context(), `select followers, following from users where id = $1`, id).Scan(&got[0], &got[1]); err != nil || got != want {
+			t.Errorf("got %v, %v, want %v", got, err, want)
+		}
+	}
+}
+
+func TestTheListOfEmojiIsSortedAndOnItsLines(t *testing.T) {
+	t.Parallel()
+	names := strings.Split(strings.TrimSuffix(emojiNames, "\n"), "\n")
+	shape := regexp.MustCompile(`^[a-z0-9_+-]{1,50}$`)
+	for _, name := range names {
+		if !shape.MatchString(name) || !isEmoji(name) {
+			t.Errorf("%q", name)
+		}
+	}
+	if !slices.IsSorted(names) || !slices.Contains(names, defaultEmoji) {
+		t.Error("not sorted, or without the default")
+	}
+}
+
+func TestTheNameOfAnAvatarIsSafeInAPath(t *testing.T) {
+	t.Parallel()
+	safe := regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*\.jpe?g$`)
+	rapid.Check(t, func(t *rapid.T) {
+		got := avatarName(rapid.String().Draw(t, "name"), []string{".jpg", ".jpeg"})
+		if !safe.MatchString(got) || len(got) > 255 {
+			t.Fatalf("got %q", got)
+		}
+	})
+	for name, want := range map[string]string{
+		"me.jpeg": "me.jpeg", "ME.JPG": "ME.jpg", "me.png": "me.jpg", "../../etc/passwd": "passwd.jpg", "": "avatar.jpg", ".htaccess": "avatar.jpg",
+		strings.Repeat("a", 300) + ".jpg": strings.Repeat("a", 200) + ".jpg",
+	} {
+		if got := avatarName(name, []string{".jpg", ".jpeg"}); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}
