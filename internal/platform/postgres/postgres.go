@@ -121,13 +121,13 @@ func (db *DB) InTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
 // It returns [ErrNoRows] when there is no row.
 func One[T any](ctx context.Context, q Querier, sql string, args ...any) (T, error) {
 	rows, _ := q.Query(ctx, sql, args...) // the error comes back from collecting
-	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
+	return pgx.CollectExactlyOneRow(rows, toStruct[T](rows, sql))
 }
 
 // All reads every row of a query into structs whose fields match the columns by name, both ways.
 func All[T any](ctx context.Context, q Querier, sql string, args ...any) ([]T, error) {
 	rows, _ := q.Query(ctx, sql, args...)
-	return pgx.CollectRows(rows, pgx.RowToStructByName[T])
+	return pgx.CollectRows(rows, toStruct[T](rows, sql))
 }
 
 // Value reads the only row of a query of one column. It returns [ErrNoRows] when there is no row.
