@@ -483,11 +483,13 @@ CREATE UNIQUE INDEX identities_user_provider_key ON public.identities USING btre
 
 CREATE UNIQUE INDEX instance_variables_key_key ON public.instance_variables USING btree (key);
 
+CREATE INDEX personal_access_tokens_active ON public.personal_access_tokens USING btree (id) WHERE (revoked_at IS NULL);
+
 CREATE INDEX personal_access_tokens_created ON public.personal_access_tokens USING btree (created_at);
 
 CREATE UNIQUE INDEX personal_access_tokens_digest_key ON public.personal_access_tokens USING btree (digest);
 
-CREATE INDEX personal_access_tokens_family ON public.personal_access_tokens USING btree (family_id) WHERE (family_id IS NOT NULL);
+CREATE INDEX personal_access_tokens_family ON public.personal_access_tokens USING btree (family_id, id) WHERE ((revoked_at IS NULL) AND (family_id IS NOT NULL));
 
 CREATE INDEX personal_access_tokens_last_used ON public.personal_access_tokens USING btree (last_used_at);
 

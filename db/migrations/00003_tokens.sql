@@ -20,7 +20,9 @@ create table personal_access_tokens (
 );
 create unique index personal_access_tokens_digest_key on personal_access_tokens (digest);
 create index personal_access_tokens_user on personal_access_tokens (user_id, id);
-create index personal_access_tokens_family on personal_access_tokens (family_id) where family_id is not null;
+-- Rotation leaves many more revoked tokens behind than there are others.
+create index personal_access_tokens_active on personal_access_tokens (id) where revoked_at is null;
+create index personal_access_tokens_family on personal_access_tokens (family_id, id) where revoked_at is null and family_id is not null;
 create index personal_access_tokens_replaces on personal_access_tokens (replaces_id) where replaces_id is not null;
 create index personal_access_tokens_name on personal_access_tokens using gin (name gin_trgm_ops);
 create index personal_access_tokens_created on personal_access_tokens (created_at);

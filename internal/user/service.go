@@ -70,8 +70,8 @@ func (s *Service) FindByUsername(ctx context.Context, username string) (*User, e
 
 // FindByRef reads an account by id when ref is all digits, else by username.
 func (s *Service) FindByRef(ctx context.Context, ref string) (*User, error) {
-	if id, err := strconv.ParseInt(ref, 10, 64); err == nil {
-		return s.Find(ctx, id)
+	if id, err := strconv.ParseUint(ref, 10, 63); err == nil && ref[0] != '+' {
+		return s.Find(ctx, int64(id))
 	}
 	return s.FindByUsername(ctx, ref)
 }

@@ -54,8 +54,10 @@ func writeError(w http.ResponseWriter, err error) {
 	case fault.BadParams, fault.NotOffered, fault.UnsupportedMedia:
 		writeJSON(w, says.status, map[string]string{"error": cmp.Or(f.Text, says.words)})
 	case fault.TokenUnusable:
+		// The body is the one for every bad credential; why stands where
+		// clients of bearer tokens look for it.
 		w.Header().Set("WWW-Authenticate", `Bearer realm="Protected by OAuth 2.0", error="invalid_token", error_description=`+strconv.Quote(f.Text))
-		writeJSON(w, says.status, map[string]string{"error": "invalid_token", "error_description": f.Text})
+		writeJSON(w, says.status, map[string]string{"message": says.words})
 	case fault.InsufficientScope:
 		writeJSON(w, says.status, map[string]string{
 			"error":             "insufficient_scope",

@@ -59,13 +59,13 @@ func TestEveryKindOfFaultIsInTheDialect(t *testing.T) {
 	}
 }
 
-func TestATokenThatMayNotBeUsedAnyMoreSaysSoTwice(t *testing.T) {
+func TestATokenThatMayNotBeUsedAnyMoreSaysWhyInItsHeader(t *testing.T) {
 	t.Parallel()
 	const text = "Token is expired. You can either do re-authorization or token refresh."
 	d := open(t, answer("GET /things", 1))
 	d.people.refusals["old"] = fault.Say(fault.TokenUnusable, text)
 	w := d.do("GET", "/things", token("old"))
-	wantJSON(t, w, http.StatusUnauthorized, `{"error":"invalid_token","error_description":"`+text+`"}`)
+	wantJSON(t, w, http.StatusUnauthorized, `{"message":"401 Unauthorized"}`)
 	want := `Bearer realm="Protected by OAuth 2.0", error="invalid_token", error_description="` + text + `"`
 	if got := w.Header().Get("WWW-Authenticate"); got != want {
 		t.Errorf("got %s", got)

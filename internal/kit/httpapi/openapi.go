@@ -45,11 +45,19 @@ func OpenAPI(info Info, endpoints []Endpoint) ([]byte, error) {
 		doc.Security = append(doc.Security, requirement{scheme: {}})
 	}
 	var nouns []string
-	for _, e := range endpoints {
-		if doc.Paths[e.Path] == nil {
+	same := map[string]string{} // paths by what is left of them without names
+	for _, e := range byPath(endpoints) {
+		// Two paths that differ in the names of parameters are one path here.
+		shape, method := anonymousParams(e.Path), strings.ToLower(e.Method)
+		if same[shape] == "" {
+			same[shape] = e.Path
 			doc.Paths[e.Path] = map[string]operation{}
 		}
-		doc.Paths[e.Path][strings.ToLower(e.Method)] = shapes.operation(e, doc.Security)
+		at := same[shape]
+		if _, taken := doc.Paths[at][method]; taken {
+			return nil, fmt.Errorf("OpenAPI cannot tell %s %s from %s", e.Method, e.Path, at)
+		}
+		doc.Paths[at][method] = shapes.operation(e, at, doc.Security)
 		nouns = append(nouns, e.Noun())
 	}
 	slices.Sort(nouns)
@@ -167,8 +175,9 @@ func securitySchemes(info Info) map[string]securityScheme {
 	}
 }
 
-// operation describes one endpoint. The usual credentials are left unsaid.
-func (s *schemas) operation(e Endpoint, usual []requirement) operation {
+// operation describes one endpoint, whose parameters are called as in the
+// path at. The usual credentials are left unsaid.
+func (s *schemas) operation(e Endpoint, at string, usual []requirement) operation {
 	op := operation{
 		Tags: []string{e.Noun()}, Summary: e.Summary, Description: e.Note, OperationID: e.ID(),
 		Deprecated: e.Deprecated(),
@@ -188,7 +197,8 @@ func (s *schemas) operation(e Endpoint, usual []requirement) operation {
 	for _, p := range e.Params {
 		switch {
 		case p.InPath:
-			op.Parameters = append(op.Parameters, parameter{Name: p.Name, In: "path", Description: p.Doc, Required: true, Schema: s.param(p)})
+			name := pathNames(at)[slices.Index(e.names, p.Name)]
+			op.Parameters = append(op.Parameters, parameter{Name: name, In: "path", Description: p.Doc, Required: true, Schema: s.param(p)})
 		case e.InQuery():
 			op.Parameters = append(op.Parameters, s.queryParameter(p))
 		default:
@@ -199,6 +209,16 @@ func (s *schemas) operation(e Endpoint, usual []requirement) operation {
 		op.RequestBody = s.body(op.OperationID, body)
 	}
 	return op
+}
+
+// pathNames are the parameters of a path, from left to right.
+func pathNames(path string) (names []string) {
+	for segment := range strings.SplitSeq(path, "/") {
+		if name, isParam := strings.CutPrefix(segment, "{"); isParam {
+			names = append(names, strings.TrimSuffix(name, "}"))
+		}
+	}
+	return names
 }
 
 func (s *schemas) queryParameter(p Param) parameter {

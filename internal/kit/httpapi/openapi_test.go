@@ -329,6 +329,36 @@ func TestRepliesMatchTheirSchemas(t *testing.T) {
 	}
 }
 
+func TestPathsThatDifferInNamesAreOnePath(t *testing.T) {
+	t.Parallel()
+	type byUser struct {
+		Key  string `param:"key" doc:"Key"`
+		User int64  `param:"user_id" doc:"ID of the user"`
+	}
+	type byName struct {
+		Name string `param:"name" doc:"Name of the user"`
+		Key  string `param:"key" doc:"Key"`
+	}
+	post := described[byUser, int](Spec{Route: "POST /users/{user_id:digits}/keys/{key}", Summary: "Add.", Needs: access.SignIn})
+	get := described[byName, int](Spec{Route: "GET /users/{name}/keys/{key}", Summary: "Show.", Needs: access.SignIn})
+	text, doc := openAPI(t, []Endpoint{post, get})
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Errorf("%v in\n%s", err, text)
+	}
+	var names []string
+	for _, p := range doc.Paths.Value("/users/{name}/keys/{key}").Post.Parameters {
+		names = append(names, p.Value.Name+": "+p.Value.Description)
+	}
+	if diff := cmp.Diff([]string{"key: Key", "name: ID of the user"}, names); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	clash := described[byUser, int](Spec{Route: "GET /users/{user_id:digits}/keys/{key}", Summary: "Show.", Needs: access.SignIn})
+	if _, err := OpenAPI(testInfo, []Endpoint{get, clash}); err == nil {
+		t.Error("one of two endpoints was dropped without a word")
+	}
+}
+
 func TestTwoTypesOfOneNameAreAnError(t *testing.T) {
 	t.Parallel()
 	here := reflect.TypeFor[shownPerson]()

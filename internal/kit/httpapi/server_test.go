@@ -48,7 +48,7 @@ func TestTheOrderOfChecks(t *testing.T) {
 		badCount     = `{"error":"count is invalid"}`
 		badID        = `{"error":"id is invalid"}`
 		scope        = `{"error":"insufficient_scope","error_description":"The request requires higher privileges than provided by the access token.","scope":"api read_api"}`
-		revoked      = `{"error":"invalid_token","error_description":"Token was revoked. You have to re-authorize from the user."}`
+		revoked      = unauthorized
 	)
 	d := open(t,
 		onThing(Spec{Route: "POST /signed-in/{id}", Needs: access.SignIn}),

@@ -1,0 +1,178 @@
+package token
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/user"
+)
+
+// Resolver finds whose a secret of one kind is. It returns no account for a
+// secret that it does not know, and a fault for one that it knows and refuses.
+type Resolver func(ctx context.Context, p access.Presented) (*user.User, access.Credential, error)
+
+// Resolve adds a kind of secret. It is called while the application is put
+// together, before the first request.
+func (s *Service) Resolve(kind access.Kind, r Resolver) { s.resolvers[kind] = r }
+
+// Authenticate finds who presents a secret, and whether the account may be
+// used at all.
+func (s *Service) Authenticate(ctx context.Context, p access.Presented) (access.Actor, error) {
+	ofBrowser := false
+	for _, kind := range p.Kinds {
+		resolve, known := s.resolvers[kind]
+		if !known {
+			continue
+		}
+		u, credential, err := resolve(ctx, p)
+		if err != nil {
+			return access.Actor{}, err
+		}
+		if u != nil {
+			return s.admit(u, credential)
+		}
+		ofBrowser = ofBrowser || kind == access.Session
+	}
+	if ofBrowser {
+		return access.Actor{}, nil // browsers send their cookies everywhere, dead ones too
+	}
+	return access.Actor{}, fault.New(fault.Unauthenticated)
+}
+
+// admit lets an account in, whatever the kind of secret that spoke for it.
+func (s *Service) admit(u *user.User, c access.Credential) (access.Actor, error) {
+	now := s.clock.Now()
+	if err := s.refusal(u, now); err != nil {
+		return access.Actor{}, err
+	}
+	if today := midnight(now); u.LastActivityOn == nil || u.LastActivityOn.Before(today) {
+		s.touches.person(u.ID, today)
+	}
+	return access.Actor{Person: s.person(u, c), Credential: c, Account: u}, nil
+}
+
+// person is the account as decisions see it. In admin mode an administrator
+// has to ask for the power.
+func (s *Service) person(u *user.User, c access.Credential) *access.Person {
+	p := u.Person()
+	if p.Admin && s.settings.Current().AdminMode {
+		p.Admin = c.Scopes.Has(access.ScopeAdminMode)
+	}
+	return p
+}
+
+// refusal says why an account may not be used; the first reason counts.
+func (s *Service) refusal(u *user.User, now time.Time) error {
+	forbidden := func(format string, args ...any) error { return fault.Because(fault.Forbidden, format, args...) }
+	switch {
+	case u.Kind.Internal():
+		return forbidden("This action cannot be performed by internal users")
+	case u.State == user.Pending:
+		return forbidden("Your account is pending approval from your administrator and hence blocked.")
+	case u.State == user.Deactivated:
+		return forbidden("Your account has been deactivated by your administrator. Please log back in from a web browser to reactivate your account at %s", s.baseURL)
+	case u.ConfirmedAt == nil:
+		return forbidden("Your primary email address is not confirmed. Please check your inbox for the confirmation instructions. In case the link is expired, you can request a new confirmation email at %s/users/confirmation/new", s.baseURL)
+	case u.State != user.Active:
+		return forbidden("Your account has been blocked.")
+	case expired(u.PasswordExpiresAt, now):
+		return forbidden("Your password expired. Please access %s from a web browser to update your password.", s.title)
+	}
+	return nil
+}
+
+// bearer is a personal token as authentication reads it, with its account.
+type bearer struct {
+	user.User
+	TokenID       int64
+	Scopes        access.Scopes
+	Impersonation bool
+	ExpiresAt     *time.Time
+	RevokedAt     *time.Time
+	LastUsedAt    *time.Time
+	FamilyID      *int64
+}
+
+// lastUsedEvery is how exact a token's last use is known.
+const lastUsedEvery = 10 * time.Minute
+
+// personal resolves personal tokens, with one query.
+func (s *Service) personal(ctx context.Context, p access.Presented) (*user.User, access.Credential, error) {
+	if _, _, ok := parse(p.Secret); !ok || s.settings.Current().DisablePersonalAccessTokens {
+		return nil, access.Credential{}, nil
+	}
+	b, err := postgres.One[bearer](ctx, s.db, sqlBearer, s.digest(access.PersonalToken, p.Secret))
+	if errors.Is(err, postgres.ErrNoRows) {
+		return nil, access.Credential{}, nil
+	}
+	if err != nil {
+		return nil, access.Credential{}, err
+	}
+	now := s.clock.Now()
+	if err := s.usable(ctx, &b, now, p); err != nil {
+		return nil, access.Credential{}, err
+	}
+	if b.LastUsedAt == nil || now.Sub(*b.LastUsedAt) >= lastUsedEvery {
+		s.touches.token(b.TokenID, now)
+	}
+	return &b.User, access.Credential{
+		Kind: access.PersonalToken, ID: b.TokenID, Scopes: b.Scopes, Impersonation: b.Impersonation,
+	}, nil
+}
+
+func (s *Service) usable(ctx context.Context, b *bearer, now time.Time, p access.Presented) error {
+	switch {
+	case expired(b.ExpiresAt, now):
+		return fault.Say(fault.TokenUnusable, "Token is expired. You can either do re-authorization or token refresh.")
+	case b.RevokedAt != nil:
+		if p.Rotates {
+			family := b.TokenID
+			if b.FamilyID != nil {
+				family = *b.FamilyID
+			}
+			if err := s.revokeFamily(ctx, access.Actor{Address: p.Address}, b.TokenID, family); err != nil {
+				return err
+			}
+		}
+		return fault.Say(fault.TokenUnusable, "Token was revoked. You have to re-authorize from the user.")
+	case b.Impersonation && !s.impersonation:
+		return fault.Say(fault.TokenUnusable, "Token is an impersonation token but impersonation was disabled.")
+	}
+	return nil
+}
+
+// Sudo lets an administrator act as someone else.
+func (s *Service) Sudo(ctx context.Context, a access.Actor, target string) (access.Actor, error) {
+	switch kind := a.Credential.Kind; {
+	case !a.SignedIn():
+		return access.Actor{}, fault.New(fault.Unauthenticated)
+	case !a.Admin():
+		return access.Actor{}, fault.Because(fault.Forbidden, "Must be admin to use sudo")
+	case kind != access.PersonalToken && kind != access.OAuthToken:
+		return access.Actor{}, fault.Because(fault.Forbidden, "Must be authenticated using an OAuth or Personal Access Token to use sudo")
+	case !a.Credential.Scopes.Has(access.ScopeSudo):
+		return access.Actor{}, access.InsufficientScope(access.ScopeSudo)
+	}
+	unknown := fault.Missing("User with ID or username '" + target + "'")
+	if !utf8.ValidString(target) || strings.IndexByte(target, 0) >= 0 {
+		return access.Actor{}, unknown
+	}
+	u, err := s.users.FindByRef(ctx, target)
+	if fault.Is(err, fault.NotFound) {
+		return access.Actor{}, unknown
+	}
+	if err != nil {
+		return access.Actor{}, err
+	}
+	if err := s.refusal(u, s.clock.Now()); err != nil {
+		return access.Actor{}, err
+	}
+	a.Sudoer, a.Person, a.Account = a.Person, s.person(u, a.Credential), u
+	return a, nil
+}

@@ -1,0 +1,46 @@
+package token
+
+import (
+	"fmt"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+)
+
+// What names an act on a token; the audit trail keeps it.
+type What string
+
+const (
+	Created What = "personal_access_token_created"
+	Revoked What = "personal_access_token_revoked"
+)
+
+// Event is an act on a token, published in the transaction that did it.
+type Event struct {
+	What     What
+	By       access.Actor
+	Token    Token
+	Username string // of the owner
+	Name     string // of the owner
+	Why      string // ends the message, if there is more to say
+}
+
+// EventName is the act.
+func (e Event) EventName() string { return string(e.What) }
+
+// Deed is the act as the audit trail keeps it.
+func (e Event) Deed() bus.Deed {
+	verb, noun := "Created", "personal access token"
+	if e.What == Revoked {
+		verb = "Revoked"
+	}
+	if e.Token.Impersonation {
+		noun = "impersonation token"
+	}
+	return bus.Deed{
+		Type: string(e.What), By: e.By,
+		Entity:  bus.Entity{Kind: bus.OfUser, ID: e.Token.UserID, Path: e.Username, Name: e.Name},
+		Target:  bus.Target{Type: "PersonalAccessToken", ID: e.Token.ID, Details: e.Token.Name},
+		Message: fmt.Sprintf("%s %s with id %d%s", verb, noun, e.Token.ID, e.Why),
+	}
+}

@@ -1,0 +1,264 @@
+package token
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/wire"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/setting"
+	"stithy/internal/user"
+)
+
+// Deps is what the room needs from below.
+type Deps struct {
+	DB            *postgres.DB
+	Bus           *bus.Bus
+	Box           *secretbox.Box
+	Settings      *setting.Service
+	Users         *user.Service
+	Clock         clock.Clock
+	Log           *slog.Logger
+	ExternalURL   *url.URL
+	Names         wire.Names
+	Impersonation bool // impersonation tokens work
+}
+
+// Service is the use cases of tokens and sessions.
+type Service struct {
+	db            *postgres.DB
+	bus           *bus.Bus
+	box           *secretbox.Box
+	settings      *setting.Service
+	users         *user.Service
+	clock         clock.Clock
+	log           *slog.Logger
+	baseURL       string
+	title         string
+	impersonation bool
+
+	resolvers map[access.Kind]Resolver
+	touches   touches
+}
+
+// New puts the room together.
+func New(d Deps) *Service {
+	s := &Service{
+		db: d.DB, bus: d.Bus, box: d.Box, settings: d.Settings, users: d.Users, clock: d.Clock, log: d.Log,
+		baseURL: d.ExternalURL.String(), title: d.Names.Title(), impersonation: d.Impersonation,
+		resolvers: map[access.Kind]Resolver{},
+	}
+	s.Resolve(access.PersonalToken, s.personal)
+	s.Resolve(access.Session, s.session)
+	return s
+}
+
+// Find reads a token by id.
+func (s *Service) Find(ctx context.Context, id int64) (Token, error) {
+	t, err := postgres.One[Token](ctx, s.db, sqlFind, id)
+	if errors.Is(err, postgres.ErrNoRows) {
+		return t, fault.New(fault.NotFound)
+	}
+	return t, err
+}
+
+// errNotPermitted refuses a token to an account that must not have one.
+var errNotPermitted = fault.Say(fault.Unprocessable, "Not permitted to create")
+
+// Create makes a token for an account and returns its secret, which is not
+// kept. An actor without a credential is the operator at the machine itself.
+func (s *Service) Create(ctx context.Context, by access.Actor, userID int64, d Draft) (Token, secretbox.Secret, error) {
+	owner, err := s.users.Find(ctx, userID)
+	if err != nil {
+		return Token{}, "", err
+	}
+	if !mayReceive(owner) || (by.Is(owner.ID) && owner.Kind == user.ProjectBot) {
+		return Token{}, "", errNotPermitted
+	}
+	latest, err := s.latestFor(ctx, by, owner)
+	if err != nil {
+		return Token{}, "", err
+	}
+	if d.ExpiresAt != nil {
+		d.ExpiresAt = new(midnight(*d.ExpiresAt))
+	} else if !d.Impersonation {
+		d.ExpiresAt = &latest
+	}
+	if err := d.check(owner, latest); err != nil {
+		return Token{}, "", err
+	}
+	if err := checkPower(by.Credential, d.Scopes); err != nil {
+		return Token{}, "", err
+	}
+	var t Token
+	secret := s.newSecret()
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if t, err = s.insert(ctx, tx, by, secret, owner.ID, d, nil); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, tx, Event{What: Created, By: by, Token: t, Username: owner.Username, Name: owner.Name})
+	})
+	return t, secret, err
+}
+
+// latestFor is the last day on which a new token may expire. One that holds
+// its maker's own power, or an administrator's, ends no later than the token
+// that made it: a leaked token does not live on in its children.
+func (s *Service) latestFor(ctx context.Context, by access.Actor, owner *user.User) (time.Time, error) {
+	latest := latestExpiry(s.clock.Now(), s.settings.Current().MaxPersonalAccessTokenLifetime)
+	if !owner.Admin && !by.Is(owner.ID) {
+		return latest, nil
+	}
+	switch by.Credential.Kind {
+	case access.NoCredential, access.Session:
+		return latest, nil
+	case access.PersonalToken:
+		expiry, err := postgres.Value[*time.Time](ctx, s.db, sqlExpiry, by.Credential.ID)
+		if expiry != nil {
+			latest = earlier(latest, *expiry)
+		}
+		return latest, err
+	}
+	return latest, errNotPermitted // it lives for hours, and a token counts in days
+}
+
+func (s *Service) newSecret() secretbox.Secret {
+	return newSecret(s.settings.Current().PersonalAccessTokenPrefix)
+}
+
+// insert writes a token; replaces is the one whose place it takes, if any.
+func (s *Service) insert(ctx context.Context, tx pgx.Tx, by access.Actor, secret secretbox.Secret, userID int64, d Draft, replaces *Token) (Token, error) {
+	var replacesID, familyID, madeBy *int64
+	if replaces != nil {
+		replacesID, familyID = &replaces.ID, replaces.FamilyID
+		if familyID == nil {
+			familyID = &replaces.ID
+		}
+	}
+	if by.SignedIn() {
+		madeBy = new(by.ID())
+	}
+	var scopes access.Scopes
+	for _, scope := range d.Scopes {
+		if !scopes.Has(scope) {
+			scopes = append(scopes, scope)
+		}
+	}
+	return postgres.One[Token](ctx, tx, sqlInsert, userID, d.Name, s.digest(access.PersonalToken, secret.Reveal()), scopes,
+		d.Impersonation, d.ExpiresAt, replacesID, familyID, madeBy, s.clock.Now())
+}
+
+func (s *Service) digest(kind access.Kind, secret string) []byte {
+	return s.box.Digest(string(kind), secret)
+}
+
+// owned is a token and whose it is.
+type owned struct {
+	Token
+	OwnerUsername string
+	OwnerName     string
+}
+
+func (s *Service) lock(ctx context.Context, tx pgx.Tx, id int64) (owned, error) {
+	o, err := postgres.One[owned](ctx, tx, sqlLock, id)
+	if errors.Is(err, postgres.ErrNoRows) {
+		return o, fault.New(fault.NotFound)
+	}
+	return o, err
+}
+
+// Rotate puts a new token in the place of an old one, which is revoked. The
+// new one has the same powers and a secret of its own. Of several rotations of
+// one token exactly one succeeds.
+func (s *Service) Rotate(ctx context.Context, by access.Actor, id int64, expiresAt *time.Time) (Token, secretbox.Secret, error) {
+	now := s.clock.Now()
+	latest := latestExpiry(now, s.settings.Current().MaxPersonalAccessTokenLifetime)
+	if expiresAt == nil {
+		expiresAt = new(earlier(midnight(now).AddDate(0, 0, rotatedLifetime), latest))
+	}
+	if expiresAt.After(latest) {
+		return Token{}, "", fault.Field("expires_at", "must be before %s", latest.Format(time.DateOnly))
+	}
+	var t Token
+	secret := s.newSecret()
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlLockFamily, id); err != nil {
+			return err
+		}
+		old, err := s.lock(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if old.RevokedAt != nil {
+			return fault.Because(fault.Rejected, "token already revoked")
+		}
+		if err := checkPower(by.Credential, old.Scopes); err != nil {
+			return err
+		}
+		d := Draft{Name: old.Name, Scopes: old.Scopes, ExpiresAt: expiresAt, Impersonation: old.Impersonation}
+		if t, err = s.insert(ctx, tx, by, secret, old.UserID, d, &old.Token); err != nil {
+			return err
+		}
+		if err := s.revoke(ctx, tx, by, old, fmt.Sprintf(", replaced by %d", t.ID)); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, tx, Event{
+			What: Created, By: by, Token: t, Username: old.OwnerUsername, Name: old.OwnerName,
+			Why: fmt.Sprintf(" in place of %d", old.ID),
+		})
+	})
+	return t, secret, err
+}
+
+// Revoke ends a token; one that has ended stays as it is.
+func (s *Service) Revoke(ctx context.Context, by access.Actor, id int64) error {
+	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+		t, err := s.lock(ctx, tx, id)
+		if err != nil || t.RevokedAt != nil {
+			return err
+		}
+		return s.revoke(ctx, tx, by, t, "")
+	})
+}
+
+func (s *Service) revoke(ctx context.Context, tx pgx.Tx, by access.Actor, t owned, why string) error {
+	if _, err := tx.Exec(ctx, sqlRevoke, t.ID, s.clock.Now()); err != nil {
+		return err
+	}
+	return s.bus.Publish(ctx, tx, Event{
+		What: Revoked, By: by, Token: t.Token, Username: t.OwnerUsername, Name: t.OwnerName, Why: why,
+	})
+}
+
+// revokeFamily ends the token that took the place of one that is presented
+// again: one of the two holders stole it, and nobody knows which.
+func (s *Service) revokeFamily(ctx context.Context, by access.Actor, reusedID, familyID int64) error {
+	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlLockFamily, reusedID); err != nil {
+			return err
+		}
+		id, err := postgres.Value[int64](ctx, tx, sqlNewestActive, familyID, midnight(s.clock.Now()))
+		if errors.Is(err, postgres.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		t, err := s.lock(ctx, tx, id)
+		if err != nil || t.RevokedAt != nil {
+			return err
+		}
+		return s.revoke(ctx, tx, by, t, fmt.Sprintf(": its predecessor %d was presented again", reusedID))
+	})
+}

@@ -1,0 +1,110 @@
+package token
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"stithy/internal/platform/lifecycle"
+)
+
+// touches gathers who was seen when, so that reading costs no write. What a
+// crash loses is seen again.
+type touches struct {
+	mu       sync.Mutex
+	tokens   map[int64]time.Time
+	sessions map[int64]time.Time
+	people   map[int64]time.Time // days
+}
+
+func (t *touches) token(id int64, at time.Time)   { t.put(&t.tokens, id, at) }
+func (t *touches) session(id int64, at time.Time) { t.put(&t.sessions, id, at) }
+func (t *touches) person(id int64, day time.Time) { t.put(&t.people, id, day) }
+
+func (t *touches) put(in *map[int64]time.Time, id int64, at time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if *in == nil {
+		*in = map[int64]time.Time{}
+	}
+	(*in)[id] = at
+}
+
+func (t *touches) take() (tokens, sessions, people map[int64]time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	tokens, sessions, people = t.tokens, t.sessions, t.people
+	t.tokens, t.sessions, t.people = nil, nil, nil
+	return tokens, sessions, people
+}
+
+// Flush writes down what was seen since the last time.
+func (s *Service) Flush(ctx context.Context) error {
+	tokens, sessions, people := s.touches.take()
+	for _, batch := range []struct {
+		name string
+		sql  string
+		seen map[int64]time.Time
+		more []any
+	}{
+		{name: "tokens", sql: sqlTouchTokens, seen: tokens},
+		{name: "sessions", sql: sqlTouchSessions, seen: sessions, more: []any{s.sessionLife()}},
+		{name: "people", sql: sqlTouchPeople, seen: people},
+	} {
+		if len(batch.seen) == 0 {
+			continue
+		}
+		ids := slices.Collect(maps.Keys(batch.seen))
+		times := make([]time.Time, len(ids))
+		for i, id := range ids {
+			times[i] = batch.seen[id]
+		}
+		if _, err := s.db.Exec(ctx, batch.sql, append([]any{ids, times}, batch.more...)...); err != nil {
+			return fmt.Errorf("writing down which %s were seen: %w", batch.name, err)
+		}
+	}
+	return nil
+}
+
+const (
+	flushEvery   = 3 * time.Second
+	flushTimeout = 10 * time.Second
+)
+
+// Part flushes now and then, and once more when the process stops.
+func (s *Service) Part() lifecycle.Part {
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	run := func() {
+		defer close(stopped)
+		tick := time.NewTicker(flushEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+			if err := s.Flush(ctx); err != nil {
+				s.log.Warn("last use not written down", "error", err.Error())
+			}
+			cancel()
+		}
+	}
+	return lifecycle.Part{
+		Name:  "last use of tokens",
+		Start: func(context.Context) error { go run(); return nil },
+		Stop: func(ctx context.Context) error {
+			close(stop)
+			select {
+			case <-stopped:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			return s.Flush(ctx)
+		},
+	}
+}
