@@ -1,0 +1,201 @@
+// Package app is the composition root: who gets what (build.go), what follows
+// from what (reactions.go), and which parts a process runs (roles.go). It is
+// the only package that knows every room.
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"stithy/internal/apidocs"
+	"stithy/internal/audit"
+	"stithy/internal/front"
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/httpapi"
+	"stithy/internal/kit/wire"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/config"
+	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/lifecycle"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/ratelimit"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/platform/telemetry"
+	"stithy/internal/setting"
+	"stithy/internal/token"
+	"stithy/internal/user"
+	"stithy/internal/variable"
+)
+
+// App is the application put together, not yet running.
+type App struct {
+	Config   *config.Config
+	Log      *slog.Logger
+	Clock    clock.Clock
+	DB       *postgres.DB
+	Box      *secretbox.Box
+	Redis    *ratelimit.Redis // nil on one box
+	Queue    *jobqueue.Queue
+	Settings *setting.Service
+	Users    *user.Service
+	Tokens   *token.Service
+
+	variables *variable.Service
+	audit     *audit.Service
+	metrics   *telemetry.Metrics
+	drain     *lifecycle.Drain
+}
+
+// jobWorkers is how many jobs a node works at a time: enough to keep two cores
+// busy, few enough that requests still get their connections.
+const jobWorkers = 4
+
+// New opens what the configuration names and puts the rooms together. Nothing
+// runs yet; Close gives back what was opened.
+func New(ctx context.Context, cfg *config.Config, log *slog.Logger) (*App, error) {
+	box, err := secretbox.Load(cfg.SecretKeyFile)
+	if err != nil {
+		return nil, err
+	}
+	db, err := postgres.Open(ctx, cfg.DatabaseURL.Reveal(), int(cfg.DatabaseMaxConns))
+	if err != nil {
+		return nil, err
+	}
+	var shared *ratelimit.Redis
+	if cfg.RedisURL != "" {
+		if shared, err = ratelimit.NewRedis(cfg.RedisURL.Reveal()); err != nil {
+			return nil, err
+		}
+	}
+	return assemble(cfg, log, clock.System(), db, box, shared)
+}
+
+// assemble hands every room what it needs. It touches neither network nor
+// disk: the documents are made from an application without a database.
+func assemble(cfg *config.Config, log *slog.Logger, now clock.Clock, db *postgres.DB, box *secretbox.Box, shared *ratelimit.Redis) (*App, error) {
+	registry, events := jobqueue.NewRegistry(), bus.New()
+	queue, err := jobqueue.New(db, registry, log, jobWorkers)
+	if err != nil {
+		return nil, err
+	}
+	names := wire.Names(cfg.Identifiers)
+	a := &App{
+		Config: cfg, Log: log, Clock: now, DB: db, Box: box, Redis: shared, Queue: queue,
+		drain: lifecycle.NewDrain(cfg.DrainDelay),
+	}
+	a.Settings = setting.New(db, events, now, log, setting.Instance{Tier: cfg.Instance.Tier, Hosted: cfg.Instance.Hosted, Names: names})
+	a.Users = user.New(user.Deps{
+		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Hasher: secretbox.NewHasher(2), Clock: now, Log: log,
+		ExternalURL: cfg.ExternalURL, Names: names, Paid: cfg.Instance.Tier != setting.Free,
+	})
+	a.Tokens = token.New(token.Deps{
+		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Clock: now, Log: log,
+		ExternalURL: cfg.ExternalURL, Names: names, Impersonation: cfg.Instance.Impersonation,
+	})
+	a.Settings.FindActorsBy(a.findActor)
+	a.variables = variable.New(db, events, box, now, a.Settings.Instance())
+	a.audit = audit.New(db, now, names)
+	a.metrics = telemetry.NewMetrics(setting.Version, a.Settings.Instance().Revision)
+	for _, room := range []interface{ Register(*jobqueue.Registry) }{a.Users, a.audit} {
+		room.Register(registry)
+	}
+	a.react(events)
+	return a, nil
+}
+
+// findActor finds whom a feature flag is set for.
+func (a *App) findActor(ctx context.Context, kind, ref string) (setting.Actor, error) {
+	if kind != "user" {
+		return "", fault.Missing(kind)
+	}
+	u, err := a.Users.FindByUsername(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	return setting.Actor("User:" + strconv.FormatInt(u.ID, 10)), nil
+}
+
+// Endpoints is the registry: every endpoint of every room.
+func (a *App) Endpoints() []httpapi.Endpoint {
+	var all []httpapi.Endpoint
+	for _, room := range []interface{ Endpoints() []httpapi.Endpoint }{a.Settings, a.Users, a.Tokens, a.variables} {
+		all = append(all, room.Endpoints()...)
+	}
+	return all
+}
+
+// Handler is the way in over HTTP.
+func (a *App) Handler() http.Handler {
+	names := wire.Names(a.Config.Identifiers)
+	var counter ratelimit.Counter
+	if a.Redis != nil {
+		counter = a.Redis
+	}
+	endpoints := a.Endpoints()
+	api := &httpapi.Server{
+		Prefix: "/api/v4", ExternalURL: a.Config.ExternalURL, SessionCookie: names.SessionCookie(), Endpoints: endpoints,
+		Authenticator: a.Tokens, Limits: a.Settings, Limiter: ratelimit.New(a.Clock, counter), Clock: a.Clock, Log: a.Log,
+		ExposeHeaders: exposed(names),
+	}
+	door := &front.Front{
+		API: api.Handler(), Docs: apidocs.Handler(endpoints, a.info()), Avatars: a.Users.AvatarHandler(), Title: names.Title(),
+		Metrics: a.metrics, Log: a.Log, Clock: a.Clock, Trusted: a.Config.TrustedProxies, Watchers: a.Config.MonitoringAllow,
+		Checks: a.checks(), Draining: a.drain.Done(),
+	}
+	return door.Handler()
+}
+
+// exposed are the headers of files that scripts of other origins may read.
+func exposed(names wire.Names) []string {
+	var headers []string
+	for _, name := range []string{
+		"Blob-Id", "Commit-Id", "Content-Sha256", "Encoding", "File-Name", "File-Path", "Last-Commit-Id", "Ref", "Size",
+	} {
+		headers = append(headers, names.Header(name))
+	}
+	return headers
+}
+
+func (a *App) checks() []front.Check {
+	checks := []front.Check{{Name: "db", Do: a.DB.Ping}}
+	if a.Redis != nil {
+		checks = append(checks, front.Check{Name: "cache", Do: a.Redis.Ping, Optional: true})
+	}
+	return checks
+}
+
+// Ready refuses to go on with a schema that is not up to date, or with a key
+// file that this database was not written with.
+func (a *App) Ready(ctx context.Context) error {
+	pending, err := postgres.Pending(ctx, a.DB)
+	if err != nil {
+		return fmt.Errorf("asking the database for its schema: %w", err)
+	}
+	if pending > 0 {
+		return fmt.Errorf("the database lacks %d migrations: run `stithy migrate`", pending)
+	}
+	if err := checkKey(ctx, a.DB, a.Box); err != nil {
+		return err
+	}
+	return a.Settings.Load(ctx)
+}
+
+// Prepare makes what must be there before the first start on a fresh schema.
+func (a *App) Prepare(ctx context.Context) error {
+	if err := checkKey(ctx, a.DB, a.Box); err != nil {
+		return err
+	}
+	return a.audit.Prepare(ctx)
+}
+
+// Close gives back what New opened.
+func (a *App) Close() {
+	a.DB.Close()
+	if a.Redis != nil {
+		_ = a.Redis.Close()
+	}
+}

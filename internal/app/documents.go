@@ -1,0 +1,39 @@
+package app
+
+import (
+	"log/slog"
+
+	"stithy/internal/kit/httpapi"
+	"stithy/internal/kit/wire"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/config"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/setting"
+)
+
+// Documents are what follows from the registry, by file name.
+func Documents() (map[string][]byte, error) {
+	cfg, err := config.Load("", nil)
+	if err != nil {
+		return nil, err
+	}
+	a, err := assemble(cfg, slog.New(slog.DiscardHandler), clock.System(), nil, secretbox.Random(), nil)
+	if err != nil {
+		return nil, err
+	}
+	endpoints := a.Endpoints()
+	openapi, err := httpapi.OpenAPI(a.info(), endpoints)
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]byte{
+		"openapi.yaml":   openapi,
+		"routes.txt":     []byte(httpapi.Routes(endpoints)),
+		"permissions.md": []byte(httpapi.Permissions(endpoints)),
+	}, nil
+}
+
+// info heads the documents.
+func (a *App) info() httpapi.Info {
+	return httpapi.Info{Title: "Stithy API", Version: setting.Version, ServerURL: a.Config.ExternalURL.String() + "/api/v4", SessionCookie: wire.Names(a.Config.Identifiers).SessionCookie()}
+}

@@ -1,0 +1,39 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stithy/internal/platform/lifecycle"
+)
+
+// Roles are what a process can be; by default it is all of them. The roles ssh
+// and pages are known, and have nothing to run yet.
+var Roles = []string{"web", "ssh", "worker", "pages"}
+
+// Serve runs the roles until ctx ends. ready is called when the process takes
+// requests.
+func (a *App) Serve(ctx context.Context, roles []string, ready func(addr string)) error {
+	for _, role := range roles {
+		if !slices.Contains(Roles, role) {
+			return fmt.Errorf("unknown role %q: choose from %v", role, Roles)
+		}
+	}
+	parts := []lifecycle.Part{
+		{Name: "database", Start: a.Ready},
+		loop("settings", a.Settings.Watch),
+		a.Tokens.Part(),
+	}
+	if slices.Contains(roles, "worker") {
+		parts = append(parts, lifecycle.Part{Name: "jobs", Start: a.Queue.Start, Stop: a.Queue.Stop})
+	}
+	if slices.Contains(roles, "web") {
+		server := lifecycle.HTTP("web", a.Config.Listen, a.Handler(), a.Log, lifecycle.HTTPOptions{})
+		parts = append(parts, server.Part(), lifecycle.Part{Name: "ready", Start: func(context.Context) error {
+			ready(server.Addr().String())
+			return nil
+		}}, a.drain.Part())
+	}
+	return lifecycle.Run(ctx, a.Log, a.Config.DrainDelay+a.Config.ShutdownGrace, parts...)
+}

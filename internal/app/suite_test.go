@@ -1,0 +1,535 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/httpapi"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/config"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/postgres/postgrestest"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/token"
+	"stithy/internal/user"
+	"stithy/internal/user/usertest"
+)
+
+// lockedBuffer is a log that many requests write to.
+type lockedBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+func (b *lockedBuffer) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.String()
+}
+
+// instance is the whole application on a database of its own, entered through
+// its front door.
+type instance struct {
+	*App
+	handler http.Handler
+	log     *lockedBuffer
+	root    *user.User
+	ann     *user.User
+}
+
+func newInstance(t *testing.T, environ ...string) *instance {
+	t.Helper()
+	cfg, err := config.Load("", append([]string{"STITHY_EXTERNAL_URL=https://forge.example"}, environ...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := &instance{log: &lockedBuffer{}}
+	log := slog.New(slog.NewJSONHandler(i.log, nil))
+	db, err := postgres.Open(t.Context(), postgrestest.URL(t), 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	if i.App, err = assemble(cfg, log, clock.System(), db, secretbox.Random(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := i.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	i.handler = i.Handler()
+	i.root = usertest.New(t, db, usertest.Named("root"), usertest.Admin())
+	i.ann = usertest.New(t, db, usertest.Named("ann"))
+	return i
+}
+
+// token makes a token of its own for one call: some calls revoke theirs.
+func (i *instance) token(t testing.TB, u *user.User, scopes ...access.Scope) string {
+	t.Helper()
+	_, secret, err := i.Tokens.Create(context.WithoutCancel(t.Context()), access.Actor{}, u.ID, token.Draft{Name: "test", Scopes: scopes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret.Reveal()
+}
+
+// presentations are the ways to show a token.
+var presentations = map[string]func(*http.Request, string){
+	"header": func(r *http.Request, secret string) { r.Header.Set("PRIVATE-TOKEN", secret) },
+	"bearer": func(r *http.Request, secret string) { r.Header.Set("Authorization", "Bearer "+secret) },
+	"query": func(r *http.Request, secret string) {
+		q := r.URL.Query()
+		q.Set("private_token", secret)
+		r.URL.RawQuery = q.Encode()
+		r.RequestURI = r.URL.RequestURI()
+	},
+}
+
+func (i *instance) do(method, target string, body any, present func(*http.Request)) *httptest.ResponseRecorder {
+	var from io.Reader
+	if body != nil {
+		text, _ := json.Marshal(body)
+		from = bytes.NewReader(text)
+	}
+	r := httptest.NewRequest(method, target, from)
+	r.RemoteAddr = "127.0.0.1:4711"
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if present != nil {
+		present(r)
+	}
+	w := httptest.NewRecorder()
+	i.handler.ServeHTTP(w, r)
+	return w
+}
+
+// path fills a route with things that do not exist.
+func path(e httpapi.Endpoint) string {
+	out := e.Path
+	for _, p := range e.Params {
+		if p.InPath {
+			out = strings.Replace(out, "{"+p.Name+"}", "999999", 1)
+		}
+	}
+	return "/api/v4" + out
+}
+
+// needsParams reports whether a call without parameters is refused for that.
+func needsParams(e httpapi.Endpoint) bool {
+	for _, p := range e.Params {
+		if p.Required && !p.InPath {
+			return true
+		}
+	}
+	return false
+}
+
+// G1: every endpoint, every rank, every way to show a token. Who may not is
+// told the same whatever the presentation.
+func TestG1_EveryEndpointKeepsItsAbilityForEveryRankAndPresentation(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	for _, e := range i.Endpoints() {
+		rule, _ := access.RuleOf(e.Needs)
+		for way, present := range presentations {
+			for _, caller := range []*user.User{i.ann, i.root} {
+				w := i.do(e.Method, path(e), nil, func(r *http.Request) { present(r, i.token(t, caller, access.ScopeAPI)) })
+				refused := w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden
+				rank := access.RankOf(access.Actor{Person: caller.Person()})
+				switch {
+				case rank < rule.From && !refused && !(w.Code == http.StatusBadRequest && e.AfterParams):
+					t.Errorf("%s lets %s in by %s: %d %s", e.Route, rank, way, w.Code, w.Body)
+				case rank == access.Administrator && w.Code == http.StatusUnauthorized && !strings.Contains(e.Path, "personal_access_tokens"):
+					t.Errorf("%s does not know an administrator by %s: %d %s", e.Route, way, w.Code, w.Body)
+				case rank == access.Administrator && w.Code == http.StatusForbidden:
+					t.Errorf("%s keeps an administrator out by %s: %d %s", e.Route, way, w.Code, w.Body)
+				}
+				if w.Code >= 500 {
+					t.Errorf("%s fails for %s by %s: %d %s", e.Route, rank, way, w.Code, w.Body)
+				}
+			}
+		}
+		w := i.do(e.Method, path(e), nil, nil)
+		if rule.From > access.Anonymous && w.Code != http.StatusUnauthorized && w.Code != http.StatusForbidden {
+			t.Errorf("%s lets strangers in: %d %s", e.Route, w.Code, w.Body)
+		}
+	}
+}
+
+// The table in docs/api/permissions.md is what the handlers do.
+func TestThePermissionMatrixIsWhatTheHandlersDo(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	table := httpapi.Permissions(i.Endpoints())
+	for _, e := range i.Endpoints() {
+		rule, _ := access.RuleOf(e.Needs)
+		if !strings.Contains(table, "`"+e.Method+" "+e.Path+"`") {
+			t.Errorf("%s is not in the table", e.Route)
+		}
+		for rank, caller := range map[access.Rank]*user.User{access.Member: i.ann, access.Administrator: i.root} {
+			w := i.do(e.Method, path(e), nil, func(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", i.token(t, caller, access.ScopeAPI)) })
+			forbidden := w.Code == http.StatusForbidden
+			if want := rank < rule.From && !(e.AfterParams && needsParams(e)); forbidden != want && !said(e, w) {
+				t.Errorf("%s for %s: %d %s, refused should be %v", e.Route, rank, w.Code, w.Body, want)
+			}
+		}
+	}
+}
+
+// said reports a refusal that the endpoint's note announces: its ability is
+// wider than what it does for members.
+func said(e httpapi.Endpoint, w *httptest.ResponseRecorder) bool {
+	return w.Code == http.StatusForbidden && strings.Contains(e.Note, "Administrators only")
+}
+
+// TK-01: the scope belongs to the token, however it is shown. A body or Basic
+// credentials show nothing.
+func TestTK01_TheScopeHoldsForEveryPresentation(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	for _, e := range i.Endpoints() {
+		if e.AnyScope {
+			continue
+		}
+		for way, present := range presentations {
+			w := i.do(e.Method, path(e), nil, func(r *http.Request) { present(r, i.token(t, i.root, access.ScopeWriteRepository)) })
+			if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), `"error":"insufficient_scope"`) {
+				t.Errorf("%s by %s: %d %s", e.Route, way, w.Code, w.Body)
+			}
+			if e.Method != http.MethodGet {
+				w := i.do(e.Method, path(e), nil, func(r *http.Request) { present(r, i.token(t, i.root, access.ScopeReadAPI)) })
+				if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), `"error":"insufficient_scope"`) {
+					t.Errorf("read_api writes at %s by %s: %d %s", e.Route, way, w.Code, w.Body)
+				}
+			}
+		}
+	}
+	secret := i.token(t, i.root, access.ScopeAPI)
+	for name, present := range map[string]func(*http.Request){
+		"basic":        func(r *http.Request) { r.SetBasicAuth("root", secret) },
+		"basic oauth2": func(r *http.Request) { r.SetBasicAuth("oauth2", secret) },
+		"cookie":       func(r *http.Request) { r.AddCookie(&http.Cookie{Name: "_svc_session", Value: secret}) },
+		"identity":     func(r *http.Request) { r.Header.Set("X-Remote-User", "root") },
+		"oauth param":  func(r *http.Request) { r.URL.RawQuery = "access_token=" + secret },
+	} {
+		if w := i.do("GET", "/api/v4/user", nil, present); w.Code != http.StatusUnauthorized {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+	if w := i.do("POST", "/api/v4/users", map[string]any{"private_token": secret}, nil); w.Code != http.StatusUnauthorized {
+		t.Errorf("a token in the body was taken: %d %s", w.Code, w.Body)
+	}
+}
+
+// TK-02: a token for reading profiles sees nothing else, on any route.
+func TestTK02_AReadUserTokenOpensProfilesOnly(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	for _, e := range i.Endpoints() {
+		w := i.do(e.Method, path(e), nil, func(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", i.token(t, i.root, access.ScopeReadUser)) })
+		refused := w.Code == http.StatusForbidden && strings.Contains(w.Body.String(), "insufficient_scope")
+		profile := strings.HasPrefix(e.Path, "/user") || e.Path == "/version" || e.Path == "/metadata"
+		if open := e.AnyScope || (e.Method == http.MethodGet && profile); !open && !refused {
+			t.Errorf("%s: %d %s", e.Route, w.Code, w.Body)
+		}
+	}
+}
+
+// G3: unique secrets are planted everywhere and looked for in every answer
+// that may not hold them, and in the log.
+func TestG3_NoSecretIsInAnyAnswerOrLog(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	const (
+		password = "canary-Passw-9f2c1"
+		value    = "canaryvariable7d1"
+		note     = "canary-note-55e0"
+		private  = "canary.private@example.com"
+	)
+	root := func(method, target string, body any) *httptest.ResponseRecorder {
+		return i.do(method, target, body, func(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", i.token(t, i.root, access.ScopeAPI)) })
+	}
+	made := root("POST", "/api/v4/users", map[string]any{
+		"email": private, "username": "eve", "name": "Eve", "password": password, "note": note, "skip_confirmation": true,
+	})
+	var eve struct{ ID int64 }
+	if err := json.Unmarshal(made.Body.Bytes(), &eve); err != nil || eve.ID == 0 {
+		t.Fatalf("%d %s", made.Code, made.Body)
+	}
+	root("POST", "/api/v4/admin/ci/variables", map[string]any{"key": "CANARY", "value": value, "masked": true})
+	var shown struct{ Token string }
+	created := root("POST", fmt.Sprintf("/api/v4/users/%d/personal_access_tokens", eve.ID), map[string]any{"name": "t", "scopes": []string{"api"}})
+	if err := json.Unmarshal(created.Body.Bytes(), &shown); err != nil || shown.Token == "" {
+		t.Fatalf("%d %s", created.Code, created.Body)
+	}
+	secret := shown.Token
+
+	for _, e := range i.Endpoints() {
+		if e.Method != http.MethodGet {
+			continue
+		}
+		target := "/api/v4" + e.Path
+		for _, p := range e.Params {
+			if p.InPath {
+				target = strings.Replace(target, "{"+p.Name+"}", fmt.Sprint(eve.ID), 1)
+			}
+		}
+		for name, caller := range map[string]*user.User{"stranger": nil, "member": i.ann, "administrator": i.root} {
+			w := i.do("GET", target, nil, func(r *http.Request) {
+				if caller != nil {
+					r.Header.Set("PRIVATE-TOKEN", i.token(t, caller, access.ScopeAPI))
+				}
+			})
+			body := w.Body.String() + fmt.Sprint(w.Header())
+			for canary, mayBe := range map[string]bool{
+				password: false, secret: false,
+				value:   name == "administrator" && strings.HasPrefix(e.Path, "/admin/ci/variables"),
+				note:    name == "administrator",
+				private: name == "administrator",
+			} {
+				if strings.Contains(body, canary) && !mayBe {
+					t.Errorf("%s shows %s to %s", e.Route, canary, name)
+				}
+			}
+		}
+	}
+	// The same secrets in every position of a request, for the log.
+	for _, target := range []string{
+		"/api/v4/user?private_token=" + secret, "/api/v4/users?access_token=" + secret, "/api/v4/nowhere?job_token=" + secret,
+		"/api/v4/users?search=x&private_token%5B%5D=" + secret, "/nowhere?bearer_token=" + secret,
+	} {
+		i.do("GET", target, nil, nil)
+	}
+	i.do("GET", "/api/v4/user", nil, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+secret) })
+	i.do("GET", "/api/v4/user", nil, func(r *http.Request) { r.SetBasicAuth("eve", password) })
+	log := i.log.text()
+	for _, canary := range []string{password, value, note, secret} {
+		if strings.Contains(log, canary) {
+			t.Errorf("the log holds %s", canary)
+		}
+	}
+	for _, table := range []string{"users", "personal_access_tokens", "instance_variables", "audit_events", "river_job"} {
+		dump, err := postgres.Values[string](t.Context(), i.DB, "select t::text from "+table+" t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, canary := range []string{password, value, secret} {
+			if strings.Contains(strings.Join(dump, "\n"), canary) {
+				t.Errorf("table %s holds %s", table, canary)
+			}
+		}
+	}
+}
+
+// G4: what may not be seen answers as what does not exist: status, body and
+// headers alike.
+func TestG4_HiddenEqualsMissing(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	root := func(method, target string, body any) map[string]any {
+		w := i.do(method, target, body, func(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", i.token(t, i.root, access.ScopeAPI)) })
+		var got map[string]any
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+			t.Fatalf("%s %s: %d %s", method, target, w.Code, w.Body)
+		}
+		return got
+	}
+	bob := usertest.New(t, i.DB, usertest.Named("bob"))
+	leaving := usertest.New(t, i.DB, usertest.With("removal", "soft"), usertest.In(user.Blocked))
+	email := root("POST", fmt.Sprintf("/api/v4/users/%d/emails", bob.ID), map[string]any{"email": "second@example.com"})
+	key := root("POST", fmt.Sprintf("/api/v4/users/%d/keys", bob.ID), map[string]any{"title": "k",
+		"key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"})
+	foreign := root("POST", fmt.Sprintf("/api/v4/users/%d/personal_access_tokens", bob.ID), map[string]any{"name": "t", "scopes": []string{"api"}})
+
+	for _, c := range []struct {
+		method, path string
+		hidden       any
+	}{
+		{"GET", "/user/emails/%v", email["id"]}, {"DELETE", "/user/emails/%v", email["id"]},
+		{"GET", "/user/keys/%v", key["id"]}, {"DELETE", "/user/keys/%v", key["id"]},
+		{"GET", "/personal_access_tokens/%v", foreign["id"]}, {"POST", "/personal_access_tokens/%v/rotate", foreign["id"]},
+		{"GET", "/users/%v", leaving.ID}, {"GET", "/users/%v/keys", leaving.ID}, {"GET", "/users/%v/status", leaving.ID},
+	} {
+		call := func(id any) string {
+			w := i.do(c.method, "/api/v4"+fmt.Sprintf(c.path, id), nil, func(r *http.Request) {
+				r.Header.Set("PRIVATE-TOKEN", i.token(t, i.ann, access.ScopeAPI))
+			})
+			w.Header().Del("X-Request-Id")
+			return fmt.Sprintf("%d %v %s", w.Code, w.Header(), w.Body)
+		}
+		if hidden, missing := call(c.hidden), call(int64(987654321)); hidden != missing {
+			t.Errorf("%s %s:\nhidden  %s\nmissing %s", c.method, c.path, hidden, missing)
+		}
+	}
+}
+
+// MN-01: many callers at once, some of whom hang up: each gets their own.
+func TestMN01_NobodyGetsAnothersAnswer(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	const people, rounds = 8, 150
+	var wg sync.WaitGroup
+	for n := range people {
+		u := usertest.New(t, i.DB, usertest.Named(fmt.Sprintf("person%d", n)))
+		secret := i.token(t, u, access.ScopeAPI)
+		wg.Go(func() {
+			for round := range rounds {
+				ctx, cancel := context.WithCancel(context.Background())
+				r := httptest.NewRequest("GET", "/api/v4/user", nil).WithContext(ctx)
+				r.RemoteAddr = "127.0.0.1:1"
+				r.Header.Set("PRIVATE-TOKEN", secret)
+				w := httptest.NewRecorder()
+				if round%5 == 0 {
+					go cancel()
+				}
+				i.handler.ServeHTTP(w, r)
+				cancel()
+				if w.Code == http.StatusOK && !strings.Contains(w.Body.String(), `"username":"`+u.Username+`"`) {
+					t.Errorf("%s got %s", u.Username, w.Body)
+				}
+				if w.Code != http.StatusOK && round%5 != 0 {
+					t.Errorf("%s got %d %s", u.Username, w.Code, w.Body)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// AU-12: headers that anyone can send change neither the actor nor the
+// address that is throttled and audited.
+func TestAU12_SpoofedHeadersChangeNothing(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t, "STITHY_TRUSTED_PROXIES=10.0.0.0/8")
+	audited := func(remote string, header http.Header) string {
+		w := i.do("POST", "/api/v4/users", map[string]any{
+			"email": "x" + secretbox.RandomToken(8) + "@example.com", "username": "x" + strings.Trim(secretbox.RandomToken(8), "-_"), "name": "X", "force_random_password": true,
+		}, func(r *http.Request) {
+			r.RemoteAddr = remote
+			r.Header = header.Clone()
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("PRIVATE-TOKEN", i.token(t, i.root, access.ScopeAPI))
+		})
+		if w.Code != http.StatusCreated {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+		address, err := postgres.Value[string](t.Context(), i.DB, `select ip_address from audit_events where event_type = 'user_created' order by id desc limit 1`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return address
+	}
+	spoof := http.Header{"X-Forwarded-For": {"1.2.3.4"}, "X-Real-Ip": {"1.2.3.4"}, "True-Client-Ip": {"1.2.3.4"}, "Forwarded": {"for=1.2.3.4"}}
+	if got := audited("192.0.2.1:1", spoof); got != "192.0.2.1" {
+		t.Errorf("a stranger's header was believed: %s", got)
+	}
+	if got := audited("10.0.0.1:1", http.Header{"X-Forwarded-For": {"1.2.3.4, 192.0.2.9, 10.0.0.7"}}); got != "192.0.2.9" {
+		t.Errorf("behind a proxy: %s", got)
+	}
+	if got := audited("10.0.0.1:1", http.Header{"X-Real-Ip": {"1.2.3.4"}}); got != "10.0.0.1" {
+		t.Errorf("another header was believed: %s", got)
+	}
+}
+
+// SU-07: the pages for those who watch over the process are nobody else's.
+func TestSU07_ProbesAnswerWatchersOnly(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	for _, page := range []string{"/-/health", "/-/liveness", "/-/readiness", "/-/readiness?all=1", "/-/metrics"} {
+		if w := i.do("GET", page, nil, nil); w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", page, w.Code, w.Body)
+		}
+		for name, present := range map[string]func(*http.Request){
+			"stranger":      func(r *http.Request) { r.RemoteAddr = "192.0.2.1:1" },
+			"through proxy": func(r *http.Request) { r.Header.Set("X-Forwarded-For", "127.0.0.1") },
+		} {
+			if w := i.do("GET", page, nil, present); w.Code != http.StatusNotFound {
+				t.Errorf("%s for a %s: %d %s", page, name, w.Code, w.Body)
+			}
+		}
+	}
+	for _, page := range []string{"/debug/pprof/", "/-/debug", "/metrics", "/-/"} {
+		if w := i.do("GET", page, nil, nil); w.Code != http.StatusNotFound {
+			t.Errorf("%s: %d", page, w.Code)
+		}
+	}
+}
+
+// SU-02: one line of log for one event, whatever a name holds.
+func TestSU02_ARequestIsOneLineOfLog(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	before := strings.Count(i.log.text(), "\n")
+	i.do("GET", "/api/v4/users?search=%0a%0d%1b[31m&username=a%0Ab", nil, func(r *http.Request) {
+		r.Header.Set("PRIVATE-TOKEN", i.token(t, i.ann, access.ScopeAPI))
+		r.Header.Set("X-Request-Id", "evil\nid")
+	})
+	if lines := strings.Count(i.log.text(), "\n") - before; lines != 1 {
+		t.Errorf("%d lines for one request", lines)
+	}
+	if strings.Contains(i.log.text(), "evil") {
+		t.Error("a broken request id was taken over")
+	}
+}
+
+// SU-08: the audit row commits or vanishes with the act, and keeps both
+// people of a sudo call.
+func TestSU08_AuditRowsShareTheFateOfTheirActs(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	count := func() int64 {
+		n, err := postgres.Value[int64](t.Context(), i.DB, `select count(*) from audit_events`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := count()
+	duplicate := map[string]any{"email": "ann@example.com", "username": "new", "name": "N", "force_random_password": true}
+	secret := i.token(t, i.root, access.ScopeAPI, access.ScopeSudo)
+	after := count() // the token's own row
+	if after != before+1 {
+		t.Errorf("making a token left %d rows", after-before)
+	}
+	i.do("POST", "/api/v4/users", duplicate, func(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", secret) })
+	if count() != after {
+		t.Error("a refused act left a row")
+	}
+	other := usertest.New(t, i.DB, usertest.Named("second"), usertest.Admin())
+	w := i.do("POST", fmt.Sprintf("/api/v4/users/%d/block", i.ann.ID), nil, func(r *http.Request) {
+		r.Header.Set("PRIVATE-TOKEN", secret)
+		r.Header.Set("Sudo", other.Username)
+	})
+	if w.Code != http.StatusCreated {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	row, err := postgres.Value[string](t.Context(), i.DB,
+		`select author_id || ' ' || author_name || ' ' || (details->>'impersonated_by_id') from audit_events where event_type = 'user_blocked'`)
+	if want := fmt.Sprintf("%d Second (by Root) %d", other.ID, i.root.ID); err != nil || row != want {
+		t.Errorf("got %q, want %q (%v)", row, want, err)
+	}
+}
+
+func TestTheRegistryIsSound(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	for _, problem := range httpapi.Check(i.Endpoints()) {
+		t.Error(problem)
+	}
+}
