@@ -2,6 +2,7 @@ package user
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -14,7 +15,7 @@ const maxAddress = 254
 // letters outside ASCII is refused, so that nothing folds into another's
 // address.
 func parseAddress(s string) (email, normal string, ok bool) {
-	if len(s) > maxAddress {
+	if len(s) > maxAddress || !utf8.ValidString(s) {
 		return "", "", false
 	}
 	at := strings.LastIndexByte(s, '@')

@@ -27,7 +27,7 @@ func TestWhatIsNoAddressIsRefused(t *testing.T) {
 		"", "@", "ann", "ann@", "@example.com", "a b@example.com", "a@b@example.com", "ann@exa mple.com", ".a@example.com",
 		"a..b@example.com", "ann@.com", "ann@example..com", "\"ann\"@example.com", "ann@example.com\r\nBcc: x@y.z",
 		"ann\x00@example.com", "<ann@example.com>", "ann,bob@example.com", "jö@example.com", strings.Repeat("a", 65) + "@example.com",
-		"a@" + strings.Repeat("b", 260), "ann@[127.0.0.1]", "ann@exa\u202emple.com",
+		"a@" + strings.Repeat("b", 260), "ann@[127.0.0.1]", "ann@exa\u202emple.com", "0@\xc30", "0@\x80",
 	} {
 		if email, _, ok := parseAddress(in); ok {
 			t.Errorf("%q passed as %q", in, email)
@@ -71,7 +71,7 @@ func foldsToASCII(r rune) rune {
 }
 
 func FuzzParseAddress(f *testing.F) {
-	for _, s := range []string{"a@b.c", "ann@bücher.example", "a@b@c", "\x00@\n"} {
+	for _, s := range []string{"a@b.c", "ann@bücher.example", "a@b@c", "\x00@\n", "0@\xc30", "0@\x80"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

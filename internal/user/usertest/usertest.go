@@ -18,9 +18,9 @@ var counter atomic.Int64
 type Option func(*seed)
 
 type seed struct {
-	username, name, email string
-	set                   []string
-	args                  []any
+	username string
+	set      []string
+	args     []any
 }
 
 // Named gives the account a username, and an address that fits it.
