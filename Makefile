@@ -1,0 +1,116 @@
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# What is tested from inside; test/ drives the built binary from outside.
+PACKAGES := ./cmd/... ./db/... ./internal/... ./web/...
+
+# The commit is stamped into the binary where there is one.
+STAMP_COMMIT := $(if $(shell git rev-parse HEAD 2>/dev/null),true,false)
+
+# Tools are built once for each release of Go: a linter reads no newer Go than it was built with.
+TOOLS := bin/tools/.built-with-$(shell go env GOVERSION)
+LINT := bin/tools/golangci-lint
+GOTEST := bin/tools/gotestsum --no-color --format-hide-empty-pkg
+
+# Steps of check, in order.
+CHECKS := check-format check-tidy check-generated lint archtest race fuzz e2e threats
+
+REPORT := bin/report
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+dev: build ## Run a server on http://127.0.0.1:8080 with its data in tmp/dev
+	@export STITHY_DATABASE_URL=$${STITHY_DATABASE_URL:-postgres://$$(id -un)@127.0.0.1:5432/stithy_dev} \
+		STITHY_DATA_DIR=$${STITHY_DATA_DIR:-tmp/dev} STITHY_LOG_FORMAT=$${STITHY_LOG_FORMAT:-text}; \
+	createdb --maintenance-db="$${STITHY_DATABASE_URL%/*}/postgres" "$${STITHY_DATABASE_URL##*/}" 2>/dev/null || true; \
+	bin/stithy migrate; \
+	exec bin/stithy serve
+
+build: ## Build bin/stithy
+	go build -trimpath -buildvcs=$(STAMP_COMMIT) -o bin/stithy ./cmd/stithy
+
+test: $(TOOLS) ## Run the tests
+	$(GOTEST) --format pkgname -- -timeout 10m $(PACKAGES)
+
+race: $(TOOLS) ## Run the tests with the race detector
+	@mkdir -p $(REPORT)
+	$(GOTEST) --format pkgname -- -race -timeout 15m $(PACKAGES) | tee $(REPORT)/race.txt
+
+lint: $(TOOLS) ## Run go vet and the linters
+	go vet ./...
+	$(LINT) run
+
+fmt: $(TOOLS) ## Format the source
+	$(LINT) fmt
+
+generate: build ## Write what follows from the code: docs/api, db/schema.sql, docs/operations/configuration.md
+	mkdir -p docs/api docs/operations
+	bin/stithy openapi --write docs/api
+	tools/configuration > docs/operations/configuration.md
+	go test ./internal/platform/postgres -run '^TestTheSchemaFileIsFresh$$' -count=1 -update
+
+assets: ## Fetch the style sheets of web/ anew
+	cd web && npm ci --ignore-scripts && npm run assets
+
+e2e: build $(TOOLS) test/e2e/node/node_modules/.package-lock.json ## Drive the built binary with real clients
+	@mkdir -p $(REPORT)
+	STITHY_BIN=$(CURDIR)/bin/stithy $(GOTEST) --format testname -- -count=1 -timeout 15m ./test/e2e/... | tee $(REPORT)/e2e.txt
+
+test/e2e/node/node_modules/.package-lock.json: test/e2e/node/package-lock.json
+	cd test/e2e/node && npm ci --ignore-scripts --no-audit --no-fund
+	touch $@
+
+fuzz: ## Fuzz every target for a while; FUZZ_LONG, FUZZ_SHORT and FUZZ_BUDGET are seconds
+	tools/fuzz
+
+threats: ## List which test shows which row of docs/threats.md
+	go run ./internal/ledger/threats
+
+bench: build ## Measure against the thinnest honest program; BENCH holds flags, such as -quick
+	go run ./test/bench $(BENCH)
+
+load: build ## Measure under load; LOAD holds flags
+	go run ./test/load $(LOAD)
+
+chaos: build ## Break nodes, database and network under load; CHAOS holds flags
+	go run ./test/chaos $(CHAOS)
+
+tools: $(TOOLS) ## Build the linter and the test runner into bin/tools
+
+$(TOOLS): tools/go.mod tools/go.sum
+	GOBIN=$(CURDIR)/bin/tools go -C tools install tool
+	touch $@
+
+check: ## Everything that must hold before a merge, in the order that fails fastest
+	@rm -rf $(REPORT); mkdir -p $(REPORT)
+	@for step in $(CHECKS); do \
+		printf '\n== %s\n' $$step; SECONDS=0; \
+		$(MAKE) $$step; \
+		printf '%-16s %4d s\n' $$step $$SECONDS >> $(REPORT)/times; \
+	done
+	@printf '\n== done\n'; cat $(REPORT)/times; grep -H '^DONE' $(REPORT)/*.txt
+
+check-format:
+	@stray=$$(find . -name node_modules -prune -o -name '*.go' -print | xargs gofmt -l); \
+	if [ -n "$$stray" ]; then echo "not formatted, run make fmt:"; echo "$$stray"; exit 1; fi
+
+check-tidy:
+	go mod tidy -diff
+
+# The schema file has a test that compares it with a dump.
+check-generated: build
+	@fresh=$$(mktemp -d); trap 'rm -rf "$$fresh"' EXIT; mkdir "$$fresh/api"; \
+	bin/stithy openapi --write "$$fresh/api"; \
+	tools/configuration > "$$fresh/configuration.md"; \
+	diff -ru docs/api "$$fresh/api" && diff -u docs/operations/configuration.md "$$fresh/configuration.md" || \
+		{ echo "stale, run make generate"; exit 1; }
+	go test ./internal/platform/postgres -run '^TestTheSchemaFileIsFresh$$' -count=1
+
+archtest:
+	go test -count=1 ./internal/archtest ./internal/ledger
+
+.PHONY: help dev build test race lint fmt generate assets e2e fuzz threats bench load chaos tools check \
+	check-format check-tidy check-generated archtest

@@ -1,0 +1,271 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/token"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// floors lists the packages from the ground up, without "internal/". A package imports lower floors only; packages of
+// one floor do not import each other. What lies below an entry belongs to its room. Test files may look upwards.
+var floors = [][]string{
+	{"db/migrations", "web"},
+	// platform: knows no forge words
+	{"platform/clock", "platform/secretbox"},
+	{"platform/config", "platform/lifecycle", "platform/postgres", "platform/ratelimit", "platform/telemetry"},
+	{"platform/jobqueue"},
+	// kit: the shared words
+	{"kit/fault", "kit/wire"},
+	{"kit/access"},
+	{"kit/bus", "kit/paging"},
+	{"kit/httpapi"},
+	// rooms
+	{"setting"},
+	{"user"},
+	{"token"},
+	{"variable"},
+	// witnesses: no room imports them
+	{"audit"},
+	// doors
+	{"apidocs", "front"},
+	{"app"},
+	{"cmd/stithy"},
+	// what looks at the house from outside
+	{"archtest", "ledger", "test"},
+}
+
+// speaksHTTP lists who may know HTTP in any file. Everyone else does so in api*.go alone.
+var speaksHTTP = []string{
+	"platform/lifecycle", "platform/telemetry", "kit/httpapi", "apidocs", "front", "app", "cmd/stithy",
+}
+
+// startsProcesses lists who may start other programs. The only such package will be the one that runs git.
+var startsProcesses []string
+
+// dials lists who may open connections to addresses that people choose.
+var dials []string
+
+// madeSQL lists the statements outside queries*.go and list*.go, by file and how they begin.
+var madeSQL = map[string]string{
+	"internal/audit/service.go": "create table if not exists audit_events_", // DDL takes no arguments
+}
+
+func TestImportsPointDownwards(t *testing.T)             { keep(t, downwards) }
+func TestOnlyAPIFilesOfRoomsKnowHTTP(t *testing.T)       { keep(t, httpInAPIFiles) }
+func TestNobodyStartsProcesses(t *testing.T)             { keep(t, noProcesses) }
+func TestPackagesAreNamedByWhatTheyOwn(t *testing.T)     { keep(t, tellingNames) }
+func TestOwnPackagesHaveNoAliases(t *testing.T)          { keep(t, noAliases) }
+func TestNothingRunsBeforeMain(t *testing.T)             { keep(t, noInit) }
+func TestHK04_NobodyDialsPastTheGuard(t *testing.T)      { keep(t, noDialing) }
+func TestStatementsAreConstantsInQueriesGo(t *testing.T) { keep(t, constantSQL) }
+func TestEveryTODONamesTheIssueItWaitsFor(t *testing.T)  { keep(t, numberedTODOs) }
+func keep(t *testing.T, rule func(*source) []string) {
+	t.Helper()
+	t.Parallel()
+	for _, s := range theTree(t) {
+		for _, breach := range rule(s) {
+			t.Error(breach)
+		}
+	}
+}
+
+func floorOf(room string) int {
+	return slices.IndexFunc(floors, func(rooms []string) bool { return slices.Contains(rooms, room) })
+}
+
+func roomOf(dir string) string {
+	for room := strings.TrimPrefix(dir, "internal/"); room != "."; room = path.Dir(room) {
+		if floorOf(room) >= 0 {
+			return room
+		}
+	}
+	return ""
+}
+
+func downwards(s *source) []string {
+	if s.room == "" {
+		return []string{s.breach(s.file.Package, "package %s has no floor", s.dir())}
+	}
+	var breaches []string
+	for _, spec := range s.file.Imports {
+		dir, ours := strings.CutPrefix(imported(spec), module)
+		if !ours {
+			continue
+		}
+		to := roomOf(dir)
+		switch {
+		case isHelper(dir) && !s.test:
+			breaches = append(breaches, s.breach(spec.Pos(), "%s is for tests only", dir))
+		case to != s.room && floorOf(to) >= floorOf(s.room) && !strings.HasSuffix(s.path, "_test.go"):
+			breaches = append(breaches, s.breach(spec.Pos(), "%s imports %s, which is not below it", s.room, to))
+		}
+	}
+	return breaches
+}
+
+func httpInAPIFiles(s *source) []string {
+	if s.test || slices.Contains(speaksHTTP, s.room) || s.is("api") {
+		return nil
+	}
+	return s.imports("belongs in api*.go", "net/http", module+"internal/kit/httpapi")
+}
+
+func noProcesses(s *source) []string {
+	if s.test || slices.Contains(startsProcesses, s.room) {
+		return nil
+	}
+	return s.imports("starts processes", "os/exec")
+}
+
+func (s *source) imports(why string, forbidden ...string) []string {
+	var breaches []string
+	for _, spec := range s.file.Imports {
+		if slices.Contains(forbidden, imported(spec)) {
+			breaches = append(breaches, s.breach(spec.Pos(), "import of %s: %s", imported(spec), why))
+		}
+	}
+	return breaches
+}
+
+// hollow are names that tell nothing, under which anything would find a place.
+var hollow = []string{
+	"common", "helper", "helpers", "impl", "manager", "misc", "models", "shared", "types", "util", "utils",
+}
+
+func tellingNames(s *source) []string {
+	for _, name := range []string{path.Base(s.dir()), s.file.Name.Name} {
+		if slices.Contains(hollow, strings.TrimSuffix(name, "_test")) {
+			return []string{s.breach(s.file.Package, "the name %s says nothing", name)}
+		}
+	}
+	return nil
+}
+
+func noAliases(s *source) []string {
+	if s.test {
+		return nil
+	}
+	var breaches []string
+	for _, spec := range s.file.Imports {
+		if strings.HasPrefix(imported(spec), module) && spec.Name != nil {
+			breaches = append(breaches, s.breach(spec.Pos(), "%s is called %s", imported(spec), spec.Name.Name))
+		}
+	}
+	return breaches
+}
+
+func noInit(s *source) []string {
+	var breaches []string
+	for _, decl := range s.file.Decls {
+		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+			breaches = append(breaches, s.breach(fn.Pos(), "func init"))
+		}
+	}
+	return breaches
+}
+
+// ways are the ways to reach another machine.
+var ways = map[string][]string{
+	"net":        {"Dial", "DialIP", "DialTCP", "DialTimeout", "DialUDP", "DialUnix", "Dialer"},
+	"net/http":   {"Client", "DefaultClient", "DefaultTransport", "Get", "Head", "Post", "PostForm", "Transport"},
+	"crypto/tls": {"Dial", "DialWithDialer", "Dialer"},
+}
+
+func noDialing(s *source) []string {
+	if s.test || slices.Contains(dials, s.room) {
+		return nil
+	}
+	names := map[string][]string{}
+	for importPath, way := range ways {
+		if local := s.local(importPath); local != "" {
+			names[local] = way
+		}
+	}
+	var breaches []string
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if pkg, ok := sel.X.(*ast.Ident); ok && slices.Contains(names[pkg.Name], sel.Sel.Name) {
+				breaches = append(breaches, s.breach(sel.Pos(), "%s.%s connects to any address", pkg.Name, sel.Sel.Name))
+			}
+		}
+		return true
+	})
+	return breaches
+}
+
+// statement matches text that begins like SQL.
+var statement = regexp.MustCompile(`(?is)^\s*(select\s|insert\s+into\s|update\s+\S+\s+(\w+\s+)?set\s|delete\s+from\s|` +
+	`with\s+(recursive\s+)?\w+\s+as\s|truncate\s|(create|alter|drop)\s+(unique\s+)?(table|index|database|extension|sequence)\s)`)
+
+// constantSQL wants statements where TestEverySQLConstantPrepares finds them: among the constants of queries*.go. Text
+// that depends on input is put together by postgres.List, in list*.go. Packages of the platform may write a statement
+// where they use it, but not format one.
+func constantSQL(s *source) []string {
+	if s.test || s.is("list") {
+		return nil
+	}
+	var breaches []string
+	inspect := func(n ast.Node) bool {
+		lit, ok := n.(*ast.BasicLit)
+		if !ok || lit.Kind != token.STRING {
+			return true
+		}
+		text, err := strconv.Unquote(lit.Value)
+		if err != nil || !statement.MatchString(text) {
+			return true
+		}
+		if made, ok := madeSQL[s.path]; !ok || !strings.HasPrefix(text, made) {
+			breaches = append(breaches, s.breach(lit.Pos(), "a statement that is no constant of queries*.go"))
+		}
+		return true
+	}
+	if strings.HasPrefix(s.room, "platform/") {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok && s.formats(call) {
+				ast.Inspect(call, inspect)
+			}
+			return true
+		})
+		return breaches
+	}
+	for _, decl := range s.file.Decls {
+		if gen, ok := decl.(*ast.GenDecl); !ok || gen.Tok != token.CONST || !s.is("queries") {
+			ast.Inspect(decl, inspect)
+		}
+	}
+	return breaches
+}
+
+// formats tells a call of fmt.Sprintf and its like.
+func (s *source) formats(call *ast.CallExpr) bool {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	pkg, ok := sel.X.(*ast.Ident)
+	return ok && pkg.Name == s.local("fmt") && slices.Contains([]string{"Appendf", "Fprintf", "Sprintf"}, sel.Sel.Name)
+}
+
+const needsNumber = "work to do without the number of its issue, (#n)"
+
+var (
+	todo         = regexp.MustCompile(`\b(TODO|FIXME|XXX)\b`)
+	numberedTODO = regexp.MustCompile(`\bTODO\(#[0-9]+\)`)
+)
+
+func numberedTODOs(s *source) []string {
+	var breaches []string
+	for _, group := range s.file.Comments {
+		for _, comment := range group.List {
+			if todo.MatchString(numberedTODO.ReplaceAllString(comment.Text, "")) {
+				breaches = append(breaches, s.breach(comment.Pos(), needsNumber))
+			}
+		}
+	}
+	return breaches
+}
