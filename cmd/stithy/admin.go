@@ -35,7 +35,7 @@ func createUserCommand() *cobra.Command {
 				return fmt.Errorf("reading the password: %w", err)
 			}
 			password := secretbox.Secret(strings.TrimRight(string(text), "\r\n"))
-			u, err := a.Users.Create(cmd.Context(), access.Actor{}, user.Attributes{
+			u, err := a.Users.Create(cmd.Context(), access.Actor{Process: cmd.CommandPath()}, user.Attributes{
 				Username: &username, Name: &name, Email: &email, Password: &password, Admin: &isAdmin, Confirmed: true,
 			})
 			if err != nil {
@@ -76,7 +76,7 @@ func createTokenCommand() *cobra.Command {
 			if days > 0 {
 				wanted.ExpiresAt = new(a.Clock.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, days))
 			}
-			_, secret, err := a.Tokens.Create(cmd.Context(), access.Actor{}, u.ID, wanted)
+			_, secret, err := a.Tokens.Create(cmd.Context(), access.Actor{Process: cmd.CommandPath()}, u.ID, wanted)
 			if err != nil {
 				return err
 			}

@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -14,7 +13,6 @@ import (
 
 	"stithy/internal/app"
 	"stithy/internal/platform/config"
-	"stithy/internal/platform/secretbox"
 	"stithy/internal/platform/telemetry"
 )
 
@@ -63,24 +61,5 @@ func open(cmd *cobra.Command) (*app.App, error) {
 	if err := cfg.RequireDatabase(); err != nil {
 		return nil, err
 	}
-	if err := ensureKey(cfg, log); err != nil {
-		return nil, err
-	}
 	return app.New(cmd.Context(), cfg, log)
-}
-
-// ensureKey makes the key file on the first start. A database that has known
-// another key refuses this one later, so nothing is lost by making it.
-func ensureKey(cfg *config.Config, log *slog.Logger) error {
-	if err := os.MkdirAll(cfg.DataDir, 0o750); err != nil {
-		return fmt.Errorf("making the data directory: %w", err)
-	}
-	err := secretbox.Generate(cfg.SecretKeyFile)
-	if errors.Is(err, os.ErrExist) {
-		return nil
-	}
-	if err == nil {
-		log.Info("made a new key file: back it up apart from the database", "path", cfg.SecretKeyFile)
-	}
-	return err
 }

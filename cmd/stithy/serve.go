@@ -17,6 +17,9 @@ func serveCommand() *cobra.Command {
 		Example: "  stithy serve\n  stithy serve --roles worker",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := app.CheckRoles(roles); err != nil {
+				return err
+			}
 			a, err := open(cmd)
 			if err != nil {
 				return err
@@ -38,14 +41,24 @@ func migrateCommand() *cobra.Command {
 		Example: "  STITHY_DATABASE_URL=postgres://stithy@localhost/stithy stithy migrate",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a, err := open(cmd)
+			cfg, log, err := configure(cmd)
+			if err != nil {
+				return err
+			}
+			if err := cfg.RequireDatabase(); err != nil {
+				return err
+			}
+			if err := postgres.Migrate(cmd.Context(), cfg.DatabaseURL.Reveal()); err != nil {
+				return err
+			}
+			if err := app.EnsureKey(cmd.Context(), cfg, log); err != nil {
+				return err
+			}
+			a, err := app.New(cmd.Context(), cfg, log)
 			if err != nil {
 				return err
 			}
 			defer a.Close()
-			if err := postgres.Migrate(cmd.Context(), a.Config.DatabaseURL.Reveal()); err != nil {
-				return err
-			}
 			if err := a.Prepare(cmd.Context()); err != nil {
 				return err
 			}

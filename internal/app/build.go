@@ -5,9 +5,11 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"strconv"
 
 	"stithy/internal/apidocs"
@@ -58,6 +60,9 @@ const jobWorkers = 4
 // runs yet; Close gives back what was opened.
 func New(ctx context.Context, cfg *config.Config, log *slog.Logger) (*App, error) {
 	box, err := secretbox.Load(cfg.SecretKeyFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("there is no key file at %s: `stithy migrate` makes it for a new instance, otherwise restore it", cfg.SecretKeyFile)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +102,7 @@ func assemble(cfg *config.Config, log *slog.Logger, now clock.Clock, db *postgre
 		ExternalURL: cfg.ExternalURL, Names: names, Impersonation: cfg.Instance.Impersonation,
 	})
 	a.Settings.FindActorsBy(a.findActor)
-	a.variables = variable.New(db, events, box, now, a.Settings.Instance())
+	a.variables = variable.New(db, events, box, now, a.Settings)
 	a.audit = audit.New(db, now, names)
 	a.metrics = telemetry.NewMetrics(setting.Version, a.Settings.Instance().Revision)
 	for _, room := range []interface{ Register(*jobqueue.Registry) }{a.Users, a.audit} {
@@ -186,7 +191,7 @@ func (a *App) Ready(ctx context.Context) error {
 
 // Prepare makes what must be there before the first start on a fresh schema.
 func (a *App) Prepare(ctx context.Context) error {
-	if err := checkKey(ctx, a.DB, a.Box); err != nil {
+	if err := meetKey(ctx, a.DB, a.Box); err != nil {
 		return err
 	}
 	return a.audit.Prepare(ctx)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -63,8 +64,11 @@ func examineDataDir(cfg *config.Config) Finding {
 
 func examineKey(cfg *config.Config) (*secretbox.Box, Finding) {
 	box, err := secretbox.Load(cfg.SecretKeyFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, Finding{Subject: "key file", Problem: cfg.SecretKeyFile + " is missing: `stithy migrate` makes it for a new instance, otherwise restore it"}
+	}
 	if err != nil {
-		return nil, Finding{Subject: "key file", Problem: err.Error() + " (`stithy migrate` makes one on a new instance)"}
+		return nil, Finding{Subject: "key file", Problem: err.Error()}
 	}
 	return box, Finding{Subject: "key file", Fine: "fingerprint " + box.Fingerprint()}
 }

@@ -8,7 +8,6 @@ import (
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/config"
 	"stithy/internal/platform/secretbox"
-	"stithy/internal/setting"
 )
 
 // Documents are what follows from the registry, by file name.
@@ -35,5 +34,5 @@ func Documents() (map[string][]byte, error) {
 
 // info heads the documents.
 func (a *App) info() httpapi.Info {
-	return httpapi.Info{Title: "Stithy API", Version: setting.Version, ServerURL: a.Config.ExternalURL.String() + "/api/v4", SessionCookie: wire.Names(a.Config.Identifiers).SessionCookie()}
+	return httpapi.Info{Title: "Stithy API", Version: "4", ServerURL: a.Config.ExternalURL.String() + "/api/v4", SessionCookie: wire.Names(a.Config.Identifiers).SessionCookie()}
 }

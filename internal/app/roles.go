@@ -12,14 +12,19 @@ import (
 // and pages are known, and have nothing to run yet.
 var Roles = []string{"web", "ssh", "worker", "pages"}
 
-// Serve runs the roles until ctx ends. ready is called when the process takes
-// requests.
-func (a *App) Serve(ctx context.Context, roles []string, ready func(addr string)) error {
+// CheckRoles refuses a role that is not known.
+func CheckRoles(roles []string) error {
 	for _, role := range roles {
 		if !slices.Contains(Roles, role) {
 			return fmt.Errorf("unknown role %q: choose from %v", role, Roles)
 		}
 	}
+	return nil
+}
+
+// Serve runs the roles until ctx ends. ready is called when the process takes
+// requests.
+func (a *App) Serve(ctx context.Context, roles []string, ready func(addr string)) error {
 	parts := []lifecycle.Part{
 		{Name: "database", Start: a.Ready},
 		loop("settings", a.Settings.Watch),

@@ -69,6 +69,9 @@ func newInstance(t *testing.T, environ ...string) *instance {
 	if i.App, err = assemble(cfg, log, clock.System(), db, secretbox.Random(), nil); err != nil {
 		t.Fatal(err)
 	}
+	if err := i.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if err := i.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}

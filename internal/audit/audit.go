@@ -38,6 +38,9 @@ func newRecord(d bus.Deed, names wire.Names) (record, error) {
 	r := record{authorID: anonymous, authorName: "An unauthenticated user", entityPath: d.Entity.Path}
 	details := map[string]any{}
 	class := "UnauthenticatedAuthor"
+	if d.By.Process != "" {
+		r.authorName, class = d.By.Process, "Process"
+	}
 	if p := d.By.Person; p != nil {
 		r.authorID, r.authorName, class = p.ID, p.Name, "User"
 		details["author_email"] = p.Email

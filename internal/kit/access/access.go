@@ -13,6 +13,7 @@ type Actor struct {
 	Sudoer     *Person    // the administrator who acts as Person, if any
 	Credential Credential // what proved the identity
 	Address    netip.Addr // where the call came from
+	Process    string     // what acts when no person does: a command, a job
 
 	// Account is the row that authentication read, kept so that a handler
 	// that shows the caller need not read it a second time.
