@@ -171,16 +171,12 @@ func (t target) names() (names []string) {
 	return names
 }
 
-// Validate refuses actors that are asked for and not named: without them the
-// flag would be set for everybody.
+// Validate refuses a gate for some together with one for a share of all. An
+// empty value counts as none: some clients always send every name.
 func (p featureParams) Validate() (texts []string) {
 	for _, t := range p.targets() {
-		switch {
-		case !t.value.Given:
-		case p.Key.Given:
+		if t.names() != nil && p.Key.Value != "" {
 			texts = append(texts, "key, "+t.kind+" are mutually exclusive")
-		case t.names() == nil:
-			texts = append(texts, t.kind+" is empty")
 		}
 	}
 	return texts

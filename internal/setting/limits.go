@@ -73,6 +73,9 @@ func (s *Service) ThrottleText() string {
 	return cmp.Or(string(s.Current().RateLimitingResponseText), "Retry later")
 }
 
+// MaxOffset is how deep paging by offset goes; 0 has no end.
+func (s *Service) MaxOffset() int { return s.Current().OffsetPaginationLimit }
+
 // Endpoint is the limit of this name for an actor; false when there is none
 // for them.
 func (s *Service) Endpoint(name string, a access.Actor) (ratelimit.Rule, bool) {

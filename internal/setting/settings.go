@@ -190,6 +190,7 @@ type Settings struct {
 	RunnerTokenExpirationInterval        *int     `json:"runner_token_expiration_interval" min:"7200" doc:"Seconds that the token of an instance runner lives; null is for ever"`
 	GroupRunnerTokenExpirationInterval   *int     `json:"group_runner_token_expiration_interval" min:"7200" doc:"Seconds that the token of a group runner lives; null is for ever"`
 	ProjectRunnerTokenExpirationInterval *int     `json:"project_runner_token_expiration_interval" min:"7200" doc:"Seconds that the token of a project runner lives; null is for ever"`
+	CIInstanceLevelVariables             int      `json:"ci_instance_level_variables" doc:"CI/CD variables that the instance may have; 0 is unlimited"`
 	ProtectedCIVariables                 bool     `json:"protected_ci_variables" doc:"New CI/CD variables are protected unless said otherwise in the pages"`
 	DefaultCIConfigPath                  Text     `json:"default_ci_config_path" doc:"Where new projects keep their pipeline"`
 	CIMaxIncludes                        int      `json:"ci_max_includes" doc:"Files that a pipeline may include"`
@@ -208,7 +209,8 @@ type Settings struct {
 	PrometheusMetricsEnabled             bool     `json:"prometheus_metrics_enabled" doc:"Serve metrics"`
 	TerminalMaxSessionTime               int      `json:"terminal_max_session_time" doc:"Seconds that a terminal may stay open; 0 is unlimited"`
 
-	// Rates of single endpoints; 0 switches a limit off.
+	// Limits on all lists, and rates of single endpoints; 0 switches a limit off.
+	OffsetPaginationLimit               int      `json:"offset_pagination_limit" doc:"Deepest item of a list that paging by offset reaches"`
 	RateLimitingResponseText            Text     `json:"rate_limiting_response_text" max:"1000" doc:"What throttled clients read in place of Retry later"`
 	UsersGetByIDLimit                   int      `json:"users_get_by_id_limit" doc:"Reads of single accounts in ten minutes, for each person who does not administer"`
 	UsersGetByIDLimitAllowlist          []string `json:"users_get_by_id_limit_allowlist" split:"comma" doc:"Usernames that this limit does not apply to"`
@@ -345,6 +347,7 @@ func Defaults(names wire.Names) *Settings {
 		SharedRunnersEnabled:              true,
 		AllowRunnerRegistrationToken:      true,
 		ValidRunnerRegistrars:             []string{"project", "group"},
+		CIInstanceLevelVariables:          25,
 		ProtectedCIVariables:              true,
 		CIMaxIncludes:                     150,
 		MaxYAMLSizeBytes:                  2_097_152,
@@ -357,6 +360,7 @@ func Defaults(names wire.Names) *Settings {
 		MaxPagesSize:                      100,
 		PrometheusMetricsEnabled:          true,
 
+		OffsetPaginationLimit:               50_000,
 		UsersGetByIDLimit:                   300,
 		UsersGetByIDLimitAllowlist:          []string{},
 		SearchRateLimit:                     30,

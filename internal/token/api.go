@@ -55,10 +55,10 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 			Scopes: ofUsers, Status: http.StatusCreated,
 			Summary: "Create a personal access token for someone.",
 		}, s.handleCreate),
-		httpapi.Do(httpapi.Spec{
+		httpapi.On(httpapi.Spec{
 			Route: "POST /user/personal_access_tokens", Needs: access.SignIn, Scopes: ofUsers, Status: http.StatusCreated,
 			Summary: "Create a personal access token of limited scope for oneself.",
-		}, s.handleCreateLimited),
+		}, s.selfManaged, s.handleCreateLimited),
 
 		httpapi.Do(httpapi.Spec{
 			Route: "GET /users/{user_id:digits}/impersonation_tokens", Needs: access.Administer, AfterParams: true, Scopes: ofUsers,
@@ -283,6 +283,14 @@ type createLimitedParams struct {
 	Name      string                 `param:"name" required:"true" doc:"Name of the token"`
 	Scopes    []string               `param:"scopes" required:"true" split:"comma" enum:"k8s_proxy" doc:"What the token may be used for"`
 	ExpiresAt httpapi.Opt[time.Time] `param:"expires_at" format:"date" doc:"Day on which the token stops working; at the end of today when absent"`
+}
+
+// selfManaged hides what only a self-managed instance has.
+func (s *Service) selfManaged(context.Context, access.Actor, createLimitedParams) (none httpapi.None, err error) {
+	if s.settings.Instance().Hosted {
+		err = fault.New(fault.NotFound)
+	}
+	return none, err
 }
 
 func (s *Service) handleCreateLimited(ctx context.Context, call httpapi.Call[httpapi.None, createLimitedParams]) (entityOnce, error) {

@@ -24,6 +24,7 @@ import (
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/setting"
+	"stithy/internal/setting/settingtest"
 	"stithy/internal/token"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
@@ -199,6 +200,18 @@ func TestPeopleCreateTokensOfLimitedScope(t *testing.T) {
 		"bot":           {w.as(t, bot), h{"name": "k", "scopes": "k8s_proxy"}, 422, `{"message":"Not permitted to create"}`},
 	} {
 		t.Run(name, func(t *testing.T) { c.client.Do(t, http.MethodPost, path, c.body).Want(t, c.status, c.want) })
+	}
+}
+
+func TestAHostedInstanceMakesNoTokensOfLimitedScope(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(d *token.Deps) {
+		instance := settingtest.Instance()
+		instance.Hosted = true
+		d.Settings = setting.New(d.DB, d.Bus, d.Clock, d.Log, instance)
+	})
+	for _, body := range []h{{}, {"name": "k", "scopes": "k8s_proxy"}} {
+		w.as(t, w.ada).Do(t, http.MethodPost, "/user/personal_access_tokens", body).Want(t, 404, `{"message":"404 Not Found"}`)
 	}
 }
 

@@ -52,7 +52,7 @@ func (s *Service) admit(u *user.User, c access.Credential) (access.Actor, error)
 		return access.Actor{}, err
 	}
 	if today := midnight(now); u.LastActivityOn == nil || u.LastActivityOn.Before(today) {
-		s.touches.person(u.ID, today)
+		s.touches.person(u.ID, now)
 	}
 	return access.Actor{Person: s.person(u, c), Credential: c, Account: u}, nil
 }

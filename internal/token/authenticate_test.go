@@ -615,9 +615,10 @@ func TestUseIsWrittenDownNowAndThen(t *testing.T) {
 	browser := w.With("Cookie", "_svc_session="+cookie.Reveal())
 	start := w.now
 	type written struct {
-		Used   *time.Time
-		Seen   time.Time
-		Active *time.Time
+		Used     *time.Time
+		Seen     time.Time
+		Active   *time.Time
+		SignedIn *time.Time
 	}
 	for _, c := range []struct {
 		after              time.Duration
@@ -639,13 +640,14 @@ func TestUseIsWrittenDownNowAndThen(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := postgres.One[written](t.Context(), w.db, `
-			select t.last_used_at as used, s.last_seen_at as seen, u.last_activity_on as active
+			select t.last_used_at as used, s.last_seen_at as seen, u.last_activity_on as active, u.current_sign_in_at as signed_in
 			from users u join personal_access_tokens t on t.user_id = u.id join sessions s on s.user_id = u.id where u.id = $1`, w.ada.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !got.Used.Equal(start.Add(c.used)) || !got.Seen.Equal(start.Add(c.seen)) || !got.Active.Equal(start.Add(c.active).Truncate(24*time.Hour)) {
-			t.Errorf("after %v: used %v, seen %v, active %v", c.after, got.Used, got.Seen, got.Active)
+		if !got.Used.Equal(start.Add(c.used)) || !got.Seen.Equal(start.Add(c.seen)) || !got.Active.Equal(start.Add(c.active).Truncate(24*time.Hour)) ||
+			!got.SignedIn.Equal(start.Add(c.active)) {
+			t.Errorf("after %v: used %v, seen %v, active %v, signed in %v", c.after, got.Used, got.Seen, got.Active, got.SignedIn)
 		}
 	}
 }

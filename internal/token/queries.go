@@ -75,9 +75,11 @@ update sessions s set last_seen_at = seen.at, expires_at = seen.at + $3::interva
 from free, unnest($1::bigint[], $2::timestamptz[]) as seen (id, at)
 where s.id = free.id and s.id = seen.id`
 
+	// The first use in a day counts as a sign-in, too.
 	sqlTouchPeople = `
 with free as (select id from users where id = any($1::bigint[]) for no key update skip locked)
-update users u set last_activity_on = active.day
-from free, unnest($1::bigint[], $2::date[]) as active (id, day)
-where u.id = free.id and u.id = active.id and (u.last_activity_on is null or u.last_activity_on < active.day)`
+update users u set last_activity_on = (seen.at at time zone 'utc')::date, current_sign_in_at = seen.at
+from free, unnest($1::bigint[], $2::timestamptz[]) as seen (id, at)
+where u.id = free.id and u.id = seen.id
+	and (u.last_activity_on is null or u.last_activity_on < (seen.at at time zone 'utc')::date)`
 )

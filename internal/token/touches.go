@@ -17,12 +17,12 @@ type touches struct {
 	mu       sync.Mutex
 	tokens   map[int64]time.Time
 	sessions map[int64]time.Time
-	people   map[int64]time.Time // days
+	people   map[int64]time.Time
 }
 
 func (t *touches) token(id int64, at time.Time)   { t.put(&t.tokens, id, at) }
 func (t *touches) session(id int64, at time.Time) { t.put(&t.sessions, id, at) }
-func (t *touches) person(id int64, day time.Time) { t.put(&t.people, id, day) }
+func (t *touches) person(id int64, at time.Time)  { t.put(&t.people, id, at) }
 
 func (t *touches) put(in *map[int64]time.Time, id int64, at time.Time) {
 	t.mu.Lock()

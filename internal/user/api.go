@@ -41,11 +41,12 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 	own := []httpapi.Endpoint{
 		httpapi.Do(httpapi.Spec{
 			Route: "GET /users", Needs: access.Public, Scopes: readUser, Summary: "List users.",
-			Note: "Paging by offset is deprecated; use keyset pagination.",
+			Forms: []any{publicUser{}, adminUser{}},
+			Note:  "Paging by offset is deprecated; use keyset pagination.",
 		}, s.handleList),
 		httpapi.Do(httpapi.Spec{
 			Route: "GET /users/{id:digits}", Needs: access.ReadProfiles, Scopes: readUser, Limit: "users_get_by_id",
-			Summary: "Get a user.",
+			Summary: "Get a user.", Forms: []any{profile{}, adminUser{}},
 		}, s.handleGet),
 		httpapi.Do(httpapi.Spec{
 			Route: "POST /users", Needs: access.Administer, AfterParams: true, Status: http.StatusCreated, MaxBody: 1 << 20,
@@ -64,6 +65,7 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 		}, s.handleDeleteIdentity),
 		httpapi.Do(httpapi.Spec{
 			Route: "GET /user", Needs: access.SignIn, Scopes: readUser, Summary: "Get the authenticated user.",
+			Forms: []any{selfUser{}, adminUser{}},
 		}, s.handleSelf),
 		httpapi.Do(httpapi.Spec{
 			Route: "GET /user/activities", Needs: access.Administer, Scopes: readUser, Summary: "List when users were last active.",
@@ -152,16 +154,19 @@ func allOrNone(externUID, provider string) []string {
 	return nil
 }
 
-// filter drops what only administrators may ask for.
-func (p listParams) filter(a access.Actor) Filter {
+// filter drops what only administrators may ask for, and what the tier lacks.
+func (p listParams) filter(a access.Actor, paid bool) Filter {
 	f := Filter{
 		Username: p.Username, Search: p.Search, Active: p.Active, Blocked: p.Blocked, External: p.External,
 		ExcludeExternal: p.ExcludeExternal, ExcludeInternal: p.ExcludeInternal, NoBots: p.WithoutProjectBots,
 		ExcludeActive: p.ExcludeActive, CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore, Visible: a,
 	}
 	if a.Admin() {
-		f.Provider, f.ExternUID, f.TwoFactor, f.Admins, f.Auditors = p.Provider, p.ExternUID, p.TwoFactor, p.Admins, p.Auditors
-		f.SAMLProviderID, f.SkipLDAP, f.CustomAttributes = p.SAMLProviderID, p.SkipLDAP, p.CustomAttributes
+		f.Provider, f.ExternUID, f.TwoFactor, f.Admins = p.Provider, p.ExternUID, p.TwoFactor, p.Admins
+		f.CustomAttributes = p.CustomAttributes
+	}
+	if a.Admin() && paid {
+		f.Auditors, f.SAMLProviderID, f.SkipLDAP = p.Auditors, p.SAMLProviderID, p.SkipLDAP
 	}
 	return f
 }
@@ -174,13 +179,11 @@ func (s *Service) handleList(ctx context.Context, call httpapi.Call[httpapi.None
 	if err := s.mayList(actor, p); err != nil {
 		return userList{}, err
 	}
-	req, err := p.Request(p.OrderBy, p.Sort, httpapi.Offer{
-		Model: "User", OrderBy: []string{"id", "name", "username", "created_at", "updated_at"},
-	})
+	req, err := p.Request(p.OrderBy, p.Sort, httpapi.Offer{Model: "User", OrderBy: []string{"id", "name", "username"}})
 	if err != nil {
 		return userList{}, err
 	}
-	f := p.filter(actor)
+	f := p.filter(actor, s.paid)
 	f.ExplicitOrder = actor.Admin() && (p.OrderBy != "id" || p.Sort != "desc")
 	if !actor.Admin() {
 		if !req.Keyset {
@@ -194,7 +197,7 @@ func (s *Service) handleList(ctx context.Context, call httpapi.Call[httpapi.None
 		return userList{}, err
 	}
 	around, err := s.around(ctx, actor, page.Items, p.WithCustomAttributes)
-	return httpapi.ListOf(req, page, func(u User) any { return s.adminForm(&u, actor, around) }), err
+	return httpapi.ListOf(req, page, func(u User) any { return s.listedForm(&u, actor, around) }), err
 }
 
 // mayList lets strangers look one username up, where profiles are public.
@@ -281,35 +284,35 @@ func (s *Service) handleSelf(ctx context.Context, call httpapi.Call[httpapi.None
 
 // attributeParams are what POST and PUT /users have in common.
 type attributeParams struct {
-	Admin                          httpapi.Opt[bool]   `param:"admin" doc:"Whether the user administers the instance"`
-	Auditor                        httpapi.Opt[bool]   `param:"auditor" doc:"Whether the user may read everything"`
-	Avatar                         *httpapi.File       `param:"avatar" doc:"Picture of the user"`
-	Bio                            httpapi.Opt[string] `param:"bio" doc:"Biography"`
-	CanCreateGroup                 httpapi.Opt[bool]   `param:"can_create_group" doc:"Whether the user may create top-level groups"`
-	ColorSchemeID                  httpapi.Opt[int]    `param:"color_scheme_id" doc:"Colour scheme of code, 1 to 6"`
-	CommitEmail                    httpapi.Opt[string] `param:"commit_email" doc:"Address that commits carry; _private hides it"`
-	ExternUID                      string              `param:"extern_uid" doc:"UID at the provider"`
-	External                       httpapi.Opt[bool]   `param:"external" doc:"Whether the user is external"`
-	ExtraSharedRunnersMinutesLimit httpapi.Opt[int]    `param:"extra_shared_runners_minutes_limit" doc:"Extra CI minutes"`
-	GroupIDForSAML                 httpapi.Opt[int64]  `param:"group_id_for_saml" doc:"Group where SAML is configured"`
-	JobTitle                       httpapi.Opt[string] `param:"job_title" doc:"Job title"`
-	Linkedin                       httpapi.Opt[string] `param:"linkedin" doc:"LinkedIn account"`
-	Location                       httpapi.Opt[string] `param:"location" doc:"Location"`
-	Note                           httpapi.Opt[string] `param:"note" doc:"Note of the administrators"`
-	Organization                   httpapi.Opt[string] `param:"organization" doc:"Organization"`
-	Password                       secretbox.Secret    `param:"password" doc:"Password"`
-	PrivateProfile                 httpapi.Opt[bool]   `param:"private_profile" doc:"Whether the profile is private; null means the default"`
-	ProjectsLimit                  httpapi.Opt[int]    `param:"projects_limit" doc:"How many projects the user may create"`
-	Pronouns                       httpapi.Opt[string] `param:"pronouns" doc:"Pronouns"`
-	Provider                       string              `param:"provider" doc:"Provider of the UID"`
-	PublicEmail                    httpapi.Opt[string] `param:"public_email" doc:"Address that everyone sees"`
-	SharedRunnersMinutesLimit      httpapi.Opt[int]    `param:"shared_runners_minutes_limit" doc:"CI minutes a month; null inherits, 0 is unlimited"`
-	Skype                          httpapi.Opt[string] `param:"skype" doc:"Skype name"`
-	ThemeID                        httpapi.Opt[int]    `param:"theme_id" doc:"Theme, 1 to 10"`
-	Twitter                        httpapi.Opt[string] `param:"twitter" doc:"Twitter account"`
-	Discord                        httpapi.Opt[string] `param:"discord" doc:"Discord account"`
-	ViewDiffsFileByFile            httpapi.Opt[bool]   `param:"view_diffs_file_by_file" doc:"Whether diffs show one file at a time"`
-	WebsiteURL                     httpapi.Opt[string] `param:"website_url" doc:"Web site"`
+	Admin                          httpapi.Opt[bool]          `param:"admin" doc:"Whether the user administers the instance"`
+	Auditor                        httpapi.Opt[bool]          `param:"auditor" doc:"Whether the user may read everything"`
+	Avatar                         httpapi.Opt[*httpapi.File] `param:"avatar" doc:"Picture of the user; empty takes it away"`
+	Bio                            httpapi.Opt[string]        `param:"bio" doc:"Biography"`
+	CanCreateGroup                 httpapi.Opt[bool]          `param:"can_create_group" doc:"Whether the user may create top-level groups"`
+	ColorSchemeID                  httpapi.Opt[int]           `param:"color_scheme_id" doc:"Colour scheme of code, 1 to 6"`
+	CommitEmail                    httpapi.Opt[string]        `param:"commit_email" doc:"Address that commits carry; _private hides it"`
+	ExternUID                      string                     `param:"extern_uid" doc:"UID at the provider"`
+	External                       httpapi.Opt[bool]          `param:"external" doc:"Whether the user is external"`
+	ExtraSharedRunnersMinutesLimit httpapi.Opt[int]           `param:"extra_shared_runners_minutes_limit" doc:"Extra CI minutes"`
+	GroupIDForSAML                 httpapi.Opt[int64]         `param:"group_id_for_saml" doc:"Group where SAML is configured"`
+	JobTitle                       httpapi.Opt[string]        `param:"job_title" doc:"Job title"`
+	Linkedin                       httpapi.Opt[string]        `param:"linkedin" doc:"LinkedIn account"`
+	Location                       httpapi.Opt[string]        `param:"location" doc:"Location"`
+	Note                           httpapi.Opt[string]        `param:"note" doc:"Note of the administrators"`
+	Organization                   httpapi.Opt[string]        `param:"organization" doc:"Organization"`
+	Password                       secretbox.Secret           `param:"password" doc:"Password"`
+	PrivateProfile                 httpapi.Opt[bool]          `param:"private_profile" doc:"Whether the profile is private; null means the default"`
+	ProjectsLimit                  httpapi.Opt[int]           `param:"projects_limit" doc:"How many projects the user may create"`
+	Pronouns                       httpapi.Opt[string]        `param:"pronouns" doc:"Pronouns"`
+	Provider                       string                     `param:"provider" doc:"Provider of the UID"`
+	PublicEmail                    httpapi.Opt[string]        `param:"public_email" doc:"Address that everyone sees"`
+	SharedRunnersMinutesLimit      httpapi.Opt[int]           `param:"shared_runners_minutes_limit" doc:"CI minutes a month; null inherits, 0 is unlimited"`
+	Skype                          httpapi.Opt[string]        `param:"skype" doc:"Skype name"`
+	ThemeID                        httpapi.Opt[int]           `param:"theme_id" doc:"Theme, 1 to 10"`
+	Twitter                        httpapi.Opt[string]        `param:"twitter" doc:"Twitter account"`
+	Discord                        httpapi.Opt[string]        `param:"discord" doc:"Discord account"`
+	ViewDiffsFileByFile            httpapi.Opt[bool]          `param:"view_diffs_file_by_file" doc:"Whether diffs show one file at a time"`
+	WebsiteURL                     httpapi.Opt[string]        `param:"website_url" doc:"Web site"`
 }
 
 func (p attributeParams) attributes(paid bool) Attributes {
@@ -333,8 +336,11 @@ func (p attributeParams) attributes(paid bool) Attributes {
 	if p.Provider != "" {
 		a.Provider, a.ExternUID = &p.Provider, &p.ExternUID
 	}
-	if p.Avatar != nil {
-		a.Avatar = &Avatar{FileName: p.Avatar.Name, Data: p.Avatar.Data}
+	if p.Avatar.Given {
+		a.Avatar = &Avatar{}
+		if f := p.Avatar.Value; f != nil {
+			a.Avatar = &Avatar{FileName: f.Name, Data: f.Data}
+		}
 	}
 	return a
 }

@@ -96,12 +96,13 @@ type adminUser struct {
 	CreatedBy           *publicUser   `json:"created_by"`
 	EmailResetOfferedAt *httpapi.Time `json:"email_reset_offered_at"`
 	CustomAttributes    *[]attribute  `json:"custom_attributes,omitempty"`
+	HighestRole         *int          `json:"highest_role,omitempty"` // of a single account
 	*signIns
 }
 
-// signIns come with a single account only.
+// signIns come with the accounts that an administrator looks at, not with the
+// answer to a change nor with one's own account.
 type signIns struct {
-	HighestRole     int     `json:"highest_role"`
 	CurrentSignInIP *string `json:"current_sign_in_ip"`
 	LastSignInIP    *string `json:"last_sign_in_ip"`
 	SignInCount     int     `json:"sign_in_count"`
@@ -195,9 +196,15 @@ func (s *Service) adminForm(u *User, to access.Actor, around surroundings) admin
 	return form
 }
 
-func (s *Service) singleForm(u *User, to access.Actor, around surroundings) adminUser {
+func (s *Service) listedForm(u *User, to access.Actor, around surroundings) adminUser {
 	form := s.adminForm(u, to, around)
 	form.signIns = &signIns{CurrentSignInIP: u.CurrentSignInIP, LastSignInIP: u.LastSignInIP, SignInCount: u.SignInCount}
+	return form
+}
+
+func (s *Service) singleForm(u *User, to access.Actor, around surroundings) adminUser {
+	form := s.listedForm(u, to, around)
+	form.HighestRole = new(0)
 	return form
 }
 

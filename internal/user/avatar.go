@@ -40,6 +40,11 @@ type storedAvatar struct {
 // setAvatar gives an account a picture. What the picture is follows from its
 // content; its name and declared type are hearsay.
 func (s *Service) setAvatar(ctx context.Context, tx pgx.Tx, u *User, name string, data []byte) error {
+	if name == "" && len(data) == 0 {
+		u.Avatar = ""
+		_, err := tx.Exec(ctx, sqlDropAvatar, u.ID)
+		return err
+	}
 	if len(data) > maxAvatar {
 		return fault.Field("avatar", "is too big (should be at most 200 KiB)")
 	}

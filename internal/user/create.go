@@ -38,7 +38,7 @@ type Attributes struct {
 	Avatar                         *Avatar
 }
 
-// Avatar is an uploaded picture.
+// Avatar is an uploaded picture; one without data takes the old one away.
 type Avatar struct {
 	FileName string
 	Data     []byte

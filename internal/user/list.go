@@ -16,21 +16,20 @@ import (
 
 // Brief is the part of an account that everyone sees.
 type Brief struct {
-	ID        int64
-	Username  string
-	Name      string
-	State     State
-	Kind      Kind
-	LockedAt  *time.Time
-	Avatar    string
-	UpdatedAt time.Time
+	ID       int64
+	Username string
+	Name     string
+	State    State
+	Kind     Kind
+	LockedAt *time.Time
+	Avatar   string
 }
 
 // Brief is the public part of the account.
 func (u *User) Brief() Brief {
 	return Brief{
 		ID: u.ID, Username: u.Username, Name: u.Name, State: u.State, Kind: u.Kind,
-		LockedAt: u.LockedAt, Avatar: u.Avatar, UpdatedAt: u.UpdatedAt,
+		LockedAt: u.LockedAt, Avatar: u.Avatar,
 	}
 }
 
@@ -86,10 +85,7 @@ func list[T any](ctx context.Context, db *postgres.DB, f Filter, req paging.Requ
 		key.Expr = "u.username"
 		value = func(b Brief) []string { return []string{b.Username, strconv.FormatInt(b.ID, 10)} }
 	case "updated_at":
-		key.Expr = "u.updated_at"
-		value = func(b Brief) []string {
-			return []string{b.UpdatedAt.UTC().Format(time.RFC3339Nano), strconv.FormatInt(b.ID, 10)}
-		}
+		key.Expr = "u.updated_at" // has no cursor
 	}
 	id := postgres.Key{Expr: "u.id", Desc: req.Desc}
 	if key.Expr == "" {

@@ -13,7 +13,7 @@ const Columns = `u.id, u.namespace_id, u.username, u.name, u.email, u.unconfirme
 		'saml_provider_id', i.saml_provider_id) order by i.id), '[]') from identities i where i.user_id = u.id) as identities`
 
 // briefColumns are those of Brief, from a table called u.
-const briefColumns = `u.id, u.username, u.name, u.state, u.kind, u.locked_at, u.avatar, u.updated_at`
+const briefColumns = `u.id, u.username, u.name, u.state, u.kind, u.locked_at, u.avatar`
 
 const (
 	sqlByID       = `select ` + Columns + ` from users u where u.id = $1 and u.removal is null`

@@ -33,7 +33,7 @@ type door struct {
 
 func open(t testing.TB, endpoints ...Endpoint) *door {
 	t.Helper()
-	d := &door{people: newFakePeople(), limits: &fakeLimits{endpoints: map[string]ratelimit.Rule{}}, log: &bytes.Buffer{}}
+	d := &door{people: newFakePeople(), limits: &fakeLimits{endpoints: map[string]ratelimit.Rule{}, maxOffset: 50_000}, log: &bytes.Buffer{}}
 	now := clock.Clock(func() time.Time { return noon })
 	d.Server = &Server{
 		Prefix:        "/api/v4",
@@ -143,6 +143,7 @@ func (p *fakePeople) Sudo(_ context.Context, a access.Actor, target string) (acc
 type fakeLimits struct {
 	signedIn, anonymous *ratelimit.Rule
 	endpoints           map[string]ratelimit.Rule
+	maxOffset           int
 }
 
 func (l *fakeLimits) Throttle(signedIn bool) (ratelimit.Rule, bool) {
@@ -162,6 +163,8 @@ func (l *fakeLimits) Endpoint(name string, _ access.Actor) (ratelimit.Rule, bool
 }
 
 func (l *fakeLimits) ThrottleText() string { return "Retry later" }
+
+func (l *fakeLimits) MaxOffset() int { return l.maxOffset }
 
 // answer is an open endpoint with a fixed reply.
 func answer[R any](route string, reply R) Endpoint {

@@ -243,7 +243,7 @@ func (s *schemas) body(id string, params []Param) *content {
 		Content:  map[string]media{"application/json": shape, "application/x-www-form-urlencoded": shape},
 	}
 	for _, p := range params {
-		if p.Type == reflect.TypeFor[*File]() {
+		if isFile(p.Type) {
 			out.Content["multipart/form-data"] = shape
 		}
 	}
@@ -306,7 +306,7 @@ func errorResponses() map[string]response {
 	out := map[string]response{}
 	for status, r := range map[int]response{
 		http.StatusBadRequest:          {Description: "A parameter is missing or cannot be taken.", Content: either},
-		http.StatusUnauthorized:        {Description: "No credential, or one that is unknown, expired or revoked.", Content: either},
+		http.StatusUnauthorized:        {Description: "No credential, or one that is unknown, expired or revoked.", Content: message},
 		http.StatusForbidden:           {Description: "The person or the token may not do this.", Content: either},
 		http.StatusNotFound:            {Description: "Absent, or hidden from the caller.", Content: either},
 		http.StatusPreconditionFailed:  {Description: "Changed after If-Unmodified-Since.", Content: message},
@@ -324,7 +324,7 @@ func errorSchemas() (refusal, failure *schema) {
 		Type: "object", Description: "The request was refused before it reached the code of its endpoint.", Required: []string{"error"},
 		Properties: properties{
 			{"error", &schema{Type: "string"}},
-			{"error_description", &schema{Type: "string", Description: "With invalid_token and insufficient_scope."}},
+			{"error_description", &schema{Type: "string", Description: "With insufficient_scope."}},
 			{"scope", &schema{Type: "string", Description: "What would have been enough, with insufficient_scope."}},
 		},
 	}
@@ -601,4 +601,12 @@ func typed(text string, kind any) any {
 		return strings.Split(text, ",")
 	}
 	return text
+}
+
+// isFile reports whether a parameter is an uploaded file, required or not.
+func isFile(t reflect.Type) bool {
+	if inner, ok := optional(t); ok {
+		t = inner
+	}
+	return t == reflect.TypeFor[*File]()
 }

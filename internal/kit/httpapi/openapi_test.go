@@ -308,7 +308,7 @@ func TestTypesBecomeSchemas(t *testing.T) {
 func TestRepliesMatchTheirSchemas(t *testing.T) {
 	t.Parallel()
 	bio := "x"
-	thing := shownThing{Bio: &bio, Members: []shownPerson{{}}, Labels: map[string]string{"a": "b"}, Parent: &shownThing{Labels: map[string]string{}, Members: []shownPerson{}}}
+	thing := shownThing{private: "not shown", Hidden: "neither", Bio: &bio, Members: []shownPerson{{}}, Labels: map[string]string{"a": "b"}, Parent: &shownThing{Labels: map[string]string{}, Members: []shownPerson{}}}
 	thing.Parent.Raw, thing.Raw = json.RawMessage("1"), json.RawMessage("{}")
 	thing.Parent.Extra, thing.Extra = 1, "x" // the validator takes null for no value at all
 	_, doc := openAPI(t, registry())

@@ -11,9 +11,6 @@ import (
 	"stithy/internal/kit/paging"
 )
 
-// maxOffset is how deep offset paging goes.
-const maxOffset = 50_000
-
 // maxPage keeps page × per_page within an int. No list is that long.
 const maxPage = 1 << 32
 
@@ -21,7 +18,12 @@ const maxPage = 1 << 32
 type Paging struct {
 	Page    int `param:"page" default:"1" doc:"Page of the list, from 1"`
 	PerPage int `param:"per_page" default:"20" doc:"Items on a page, 100 at the most"`
+
+	maxOffset int // how deep the list goes by offset; 0 has no end
 }
+
+// reach is told what the instance allows.
+func (p *Paging) reach(maxOffset int) { p.maxOffset = maxOffset }
 
 // Request checks what the client asked for.
 func (p Paging) Request() (paging.Request, error) {
@@ -31,7 +33,11 @@ func (p Paging) Request() (paging.Request, error) {
 	if p.PerPage < 0 {
 		return paging.Request{}, fault.Say(fault.BadParams, "per_page does not have a valid value")
 	}
-	return paging.Request{Page: min(max(p.Page, 1), maxPage), PerPage: min(p.PerPage, 100)}, nil
+	req := paging.Request{Page: min(max(p.Page, 1), maxPage), PerPage: min(p.PerPage, 100)}
+	if p.maxOffset > 0 && req.Page*req.PerPage > p.maxOffset {
+		return req, fault.Say(fault.NotOffered, "Offset pagination has a maximum allowed offset of %d for this type of request.", p.maxOffset)
+	}
+	return req, nil
 }
 
 // KeysetPaging is embedded in the params of lists that offer both ways.
@@ -51,15 +57,15 @@ type Offer struct {
 // Request checks what the client asked for against what the list offers.
 func (p KeysetPaging) Request(orderBy, sort string, offer Offer) (paging.Request, error) {
 	req, err := p.Paging.Request()
-	if err != nil {
-		return req, err
-	}
 	req.OrderBy, req.Desc = orderBy, sort != "asc"
 	if p.Pagination != "keyset" {
-		if req.Page > maxOffset || req.Page*req.PerPage > maxOffset {
-			return req, fault.Say(fault.NotOffered, "Offset pagination has a maximum allowed offset of %d for requests that return objects of type %s. Remaining records can be retrieved using keyset pagination.", maxOffset, offer.Model)
+		if fault.Is(err, fault.NotOffered) {
+			return req, fault.Say(fault.NotOffered, "Offset pagination has a maximum allowed offset of %d for requests that return objects of type %s. Remaining records can be retrieved using keyset pagination.", p.maxOffset, offer.Model)
 		}
-		return req, nil
+		return req, err
+	}
+	if fault.Is(err, fault.BadParams) {
+		return req, err
 	}
 	offered := false
 	for _, name := range offer.OrderBy {

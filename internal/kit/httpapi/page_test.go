@@ -148,11 +148,11 @@ func TestThePageSizeHasRules(t *testing.T) {
 
 func TestTheDeepestPageDoesNotOverflow(t *testing.T) {
 	t.Parallel()
-	for _, page := range []int{1, 2, 1 << 40, 1<<63 - 1} {
-		req, err := Paging{Page: page, PerPage: 100}.Request()
-		if err != nil || req.Offset() < 0 {
-			t.Errorf("page %d: offset %d, %v", page, req.Offset(), err)
-		}
+	d := open(t, numbers(1))
+	const refused = `{"error":"Offset pagination has a maximum allowed offset of 50000 for this type of request."}`
+	wantStatus(t, d.do("GET", "/numbers?page=500&per_page=100"), http.StatusOK)
+	for _, page := range []string{"501", "1099511627776", "9223372036854775807"} {
+		wantJSON(t, d.do("GET", "/numbers?per_page=100&page="+page), http.StatusMethodNotAllowed, refused)
 	}
 }
 
@@ -225,6 +225,22 @@ func TestKeysetPagingIsRefusedWhereItIsNotOffered(t *testing.T) {
 		wantRefusal(t, both.do("GET", "/keyset?pagination=keyset&cursor="+cursor), "cursor is invalid")
 	}
 	wantRefusal(t, both.do("GET", "/keyset?pagination=keyset&per_page=0"), "per_page has a value not allowed")
+}
+
+func TestAnAdministratorDecidesHowDeepOffsetsGo(t *testing.T) {
+	t.Parallel()
+	d := open(t, numbers(500), keysetNumbers(Offer{Model: "Number", OrderBy: []string{"id"}}))
+	d.limits.maxOffset = 100
+	for _, path := range []string{"/numbers", "/keyset"} {
+		wantStatus(t, d.do("GET", path+"?page=5"), http.StatusOK)
+		w := d.do("GET", path+"?page=6")
+		wantStatus(t, w, http.StatusMethodNotAllowed)
+		if !strings.Contains(w.Body.String(), "maximum allowed offset of 100 for") {
+			t.Errorf("got %s", w.Body)
+		}
+	}
+	d.limits.maxOffset = 0 // no end
+	wantStatus(t, d.do("GET", "/numbers?page=9223372036854775807&per_page=100"), http.StatusOK)
 }
 
 func TestDO05_OffsetsEndAtTheCap(t *testing.T) {

@@ -42,6 +42,7 @@ func (rt *router) match(method, escapedPath string) (e *Endpoint, path map[strin
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
+	escapedPath = tidy(escapedPath)
 	if e, path = rt.find(method, escapedPath); e != nil {
 		return e, path, nil
 	}
@@ -59,10 +60,19 @@ func (rt *router) match(method, escapedPath string) (e *Endpoint, path map[strin
 	return nil, nil, allow
 }
 
-func (rt *router) find(method, escapedPath string) (*Endpoint, map[string]string) {
-	if strings.Contains(escapedPath, "//") {
-		return nil, nil
+// tidy takes repeated and trailing slashes as one, as clients that join paths
+// carelessly expect. Encoded slashes are none.
+func tidy(escapedPath string) string {
+	for strings.Contains(escapedPath, "//") {
+		escapedPath = strings.ReplaceAll(escapedPath, "//", "/")
 	}
+	if len(escapedPath) > 1 {
+		escapedPath = strings.TrimSuffix(escapedPath, "/")
+	}
+	return escapedPath
+}
+
+func (rt *router) find(method, escapedPath string) (*Endpoint, map[string]string) {
 	rctx := chi.NewRouteContext()
 	if !rt.mux.Match(rctx, method, escapedPath) {
 		return nil, nil

@@ -79,13 +79,25 @@ func TestUnknownPathsAre404(t *testing.T) {
 	t.Parallel()
 	d := open(t, routes()...)
 	for _, path := range []string{
-		"", "/", "/nowhere", "/users/", "/users/abc", "/users/1a", "/users/-1", "/users/%31", "/users//keys", "//users", "/users//1",
-		"/users/1/keys/", "/users/1/keys/x", "/projects", "/projects/", "/projects/a/b", "/projects/1/repository/files//raw",
-		"/projects/1//", "/version/", "/version%2F", "/Version", "/version.json",
+		"", "/", "//", "/nowhere", "/users/abc", "/users/1a", "/users/-1", "/users/%31", "/users//keys", "/users/1/keys/x",
+		"/projects", "/projects/", "/projects/a/b", "/projects/1/repository/files//raw",
+		"/version%2F", "/%2Fversion", "/version/%2F", "/Version", "/version.json",
 	} {
 		wantJSON(t, d.do("GET", path), http.StatusNotFound, `{"error":"404 Not Found"}`)
 	}
 	wantJSON(t, d.send(httptest.NewRequest("GET", "/api/v4users", nil)), http.StatusNotFound, `{"error":"404 Not Found"}`)
+}
+
+func TestRepeatedAndTrailingSlashesCountAsOne(t *testing.T) {
+	t.Parallel()
+	d := open(t, routes()...)
+	for path, route := range map[string]string{
+		"/users/": "GET /users", "//users": "GET /users", "///users///": "GET /users", "/users//1": "GET /users/{id:digits}",
+		"/users/1/keys//7/": "GET /users/{id}/keys/{key_id:digits}", "/projects//%2F/": "GET /projects/{id}", "/version/": "GET /version",
+	} {
+		wantJSON(t, d.do("GET", path), http.StatusOK, `"`+route+`"`)
+	}
+	wantStatus(t, d.do("PATCH", "/users//"), http.StatusMethodNotAllowed)
 }
 
 func TestAKnownPathWithAnotherMethodIs405(t *testing.T) {
@@ -151,7 +163,7 @@ func FuzzRouter(f *testing.F) {
 		if allow != nil {
 			t.Errorf("%q: methods beside an endpoint", path)
 		}
-		shown, given := strings.Split(e.Path, "/"), strings.Split(path, "/")
+		shown, given := strings.Split(e.Path, "/"), strings.Split(tidy(path), "/")
 		if len(shown) != len(given) {
 			t.Fatalf("%q has %d segments, and matched %s", path, len(given), e.Path)
 		}

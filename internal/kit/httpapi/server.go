@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -30,6 +31,7 @@ type Limits interface {
 	Throttle(signedIn bool) (ratelimit.Rule, bool)
 	Endpoint(name string, a access.Actor) (ratelimit.Rule, bool)
 	ThrottleText() string
+	MaxOffset() int // how deep paging by offset goes; 0 has no end
 }
 
 // Server serves a set of endpoints. Every field is required.
@@ -320,7 +322,7 @@ func (x *exchange) here() *url.URL {
 
 // fail writes the error; what no client may see is logged here, once.
 func (x *exchange) fail(err error) {
-	if _, shown := fault.Of(err); !shown && err != errNotText && x.r.Context().Err() == nil {
+	if _, shown := fault.Of(err); !shown && !errors.Is(err, errNotText) && x.r.Context().Err() == nil {
 		x.log("request failed", err, nil)
 	}
 	writeError(x.w, err)

@@ -193,6 +193,17 @@ func TestTK01_AScopeHoldsForEveryPresentation(t *testing.T) {
 			t.Errorf("%s: got %d", name, w.Code)
 		}
 	}
+	// What is no presentation authenticates nobody.
+	basic := func(r *http.Request) { r.SetBasicAuth("mia", secret) }
+	for name, w := range map[string]*httptest.ResponseRecorder{
+		"basic": d.do("POST", "/things", basic),
+		"form":  d.post("/things", "application/x-www-form-urlencoded", "private_token="+secret),
+		"JSON":  d.post("/things", "application/json", `{"private_token":"`+secret+`","access_token":"`+secret+`"}`),
+	} {
+		if w.Code != http.StatusUnauthorized {
+			t.Errorf("%s: got %d", name, w.Code)
+		}
+	}
 }
 
 func TestSudoActsAsTheOtherPerson(t *testing.T) {

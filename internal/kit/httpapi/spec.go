@@ -97,6 +97,9 @@ func On[S, P, R any](
 		if err := plan.bind(params, from); err != nil {
 			return nil, err
 		}
+		if list, ok := any(&call.Params).(interface{ reach(int) }); ok {
+			list.reach(x.s.Limits.MaxOffset())
+		}
 		if spec.AfterParams {
 			if err := access.Check(x.actor, spec.Needs); err != nil {
 				return nil, err

@@ -260,7 +260,11 @@ func (v values) readJSON(body io.Reader) error {
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
-	object, ok := jsonNode(dec).(map[string]any)
+	tree := jsonNode(dec)
+	if tree == nil {
+		return nil // null is what some clients send for no parameters
+	}
+	object, ok := tree.(map[string]any)
 	if !ok {
 		return unparsable()
 	}

@@ -222,6 +222,8 @@ func (unlimited) Endpoint(string, access.Actor) (ratelimit.Rule, bool) {
 
 func (unlimited) ThrottleText() string { return "" }
 
+func (unlimited) MaxOffset() int { return 0 }
+
 // door stands where the real one would, and knows the caller's address.
 type door struct{ *httptest.ResponseRecorder }
 
