@@ -87,7 +87,7 @@ func keys() []key {
 		},
 		{
 			name: "trusted_proxies", list: true,
-			doc: "Addresses or networks of proxies whose `X-Forwarded-*` headers are believed.",
+			doc: "Addresses or networks of proxies whose `X-Forwarded-For` header is believed.",
 			set: func(c *Config, s string) (err error) { c.TrustedProxies, err = networks(s); return err },
 		},
 		{

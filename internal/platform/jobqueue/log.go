@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
@@ -59,6 +60,20 @@ type quietHandler struct{ slog.Handler }
 func (h quietHandler) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
 }
+
+// Handle leaves out what River says of work that was cut off by a stop.
+func (h quietHandler) Handle(ctx context.Context, r slog.Record) error {
+	cutOff := false
+	r.Attrs(func(a slog.Attr) bool {
+		cutOff = cutOff || strings.Contains(a.Value.String(), context.Canceled.Error())
+		return !cutOff
+	})
+	if cutOff {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
 func (h quietHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return quietHandler{h.Handler.WithAttrs(attrs)}
 }

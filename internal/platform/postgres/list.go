@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // fragment is SQL text. The type is not exported so that other packages can write one only as a constant: a string
@@ -19,16 +21,18 @@ type fragment string
 //	sql, args := l.SQL()
 //
 // Each ? in a fragment stands for one argument; the operators of jsonb that contain ? have functions instead. The text
-// depends on the calls made and never on the values, so it is worth preparing. Misuse that no input can cause, such as
-// a wrong number of arguments, panics.
+// depends on the calls made and on the limit, never on other values, so it is worth preparing. Misuse that no input can
+// cause, such as a wrong number of arguments, panics.
 type List struct {
 	columns clause
+	among   *List
 	from    []clause
 	where   []clause
 	keys    []Key
 	after   []any
 	limit   int
 	offset  int
+	replan  bool
 }
 
 // Key is one expression of an order. It must not be null in any row: a comparison with null is neither true nor false,
@@ -53,6 +57,12 @@ func newClause(text fragment, args []any) clause {
 // From starts a list of the rows of a table expression.
 func From(text fragment, args ...any) *List {
 	return &List{from: []clause{newClause(text, args)}}
+}
+
+// Among starts a list of the rows that another one finds within its limit. Those are found first, whatever they are
+// then ordered by: else a plan may walk the table in that order, in the hope of soon meeting some of them.
+func Among(l *List, alias fragment) *List {
+	return &List{among: l, from: []clause{{text: alias}}}
 }
 
 // Columns sets what is selected.
@@ -101,12 +111,48 @@ func (l *List) Offset(n int) *List {
 	return l
 }
 
+// Replan makes the server plan the query for its values each time, instead of once for any: the best way to a search
+// term or a span of time depends on how many rows it finds.
+func (l *List) Replan() *List {
+	l.replan = true
+	return l
+}
+
 // SQL returns the query and its arguments.
 func (l *List) SQL() (string, []any) {
+	var w writer
+	w.list(l)
+	return w.statement(l)
+}
+
+// CountSQL returns a query that counts the rows of the whole list, on all pages, up to limit: it reads no more rows
+// than that.
+func (l *List) CountSQL(limit int) (string, []any) {
+	var w writer
+	w.text("select count(*) from (select 1")
+	w.fromAndWhere(l)
+	w.limit(limit)
+	w.text(") bounded")
+	return w.statement(l)
+}
+
+type writer struct {
+	sql  strings.Builder
+	args []any
+}
+
+func (w *writer) statement(l *List) (string, []any) {
+	if l.replan {
+		// The unnamed statement is planned at each use; its description is remembered all the same.
+		return w.sql.String(), append([]any{pgx.QueryExecModeCacheDescribe}, w.args...)
+	}
+	return w.sql.String(), w.args
+}
+
+func (w *writer) list(l *List) {
 	if l.columns.text == "" || len(l.keys) == 0 || l.limit < 1 {
 		panic("postgres: a list needs columns, an order and a limit")
 	}
-	var w writer
 	w.text("select ")
 	w.clause(l.columns)
 	w.fromAndWhere(l)
@@ -120,27 +166,15 @@ func (l *List) SQL() (string, []any) {
 			w.text(" desc")
 		}
 	}
-	w.text(" limit ", w.arg(l.limit))
+	w.limit(l.limit)
 	if l.offset > 0 {
 		w.text(" offset ", w.arg(l.offset))
 	}
-	return w.sql.String(), w.args
 }
 
-// CountSQL returns a query that counts the rows of the whole list, on all pages, up to limit: it reads no more rows
-// than that.
-func (l *List) CountSQL(limit int) (string, []any) {
-	var w writer
-	w.text("select count(*) from (select 1")
-	w.fromAndWhere(l)
-	w.text(" limit ", w.arg(limit), ") bounded")
-	return w.sql.String(), w.args
-}
-
-type writer struct {
-	sql  strings.Builder
-	args []any
-}
+// limit is text and not an argument: to a limit that it does not know the server finds no plan worth keeping, and to
+// plan a page again costs more than to read it.
+func (w *writer) limit(n int) { w.text(" limit ", strconv.Itoa(n)) }
 
 func (w *writer) text(parts ...string) {
 	for _, part := range parts {
@@ -173,8 +207,14 @@ func (w *writer) and(first bool) {
 }
 
 func (w *writer) fromAndWhere(l *List) {
-	for i, c := range l.from {
-		w.text(separator(i, " from ", " "))
+	w.text(" from")
+	if l.among != nil {
+		w.text(" (")
+		w.list(l.among)
+		w.text(")")
+	}
+	for _, c := range l.from {
+		w.text(" ")
 		w.clause(c)
 	}
 	for i, c := range l.where {

@@ -149,7 +149,7 @@ func secretName(name string) bool {
 	}
 	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return strings.ContainsRune("[]+ ", r) }) {
 		switch part {
-		case "code", "code_verifier", "device_code", "user_code":
+		case "code", "code_verifier", "device_code", "user_code", "value":
 			return true
 		}
 	}
