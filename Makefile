@@ -72,11 +72,12 @@ threats: ## List which test shows which row of docs/threats.md
 bench: build ## Measure against the thinnest honest program; BENCH holds flags, such as -quick
 	go run ./test/bench $(BENCH)
 
-load: build ## Measure under load; LOAD holds flags
-	go run ./test/load $(LOAD)
+load: build ## Measure the lists with LOAD_USERS accounts, a million by default
+	STITHY_LOAD_USERS=$${LOAD_USERS:-1000000} go test ./test/load -count=1 -timeout 60m -v
 
-chaos: build ## Break nodes, database and network under load; CHAOS holds flags
-	go run ./test/chaos $(CHAOS)
+chaos: build ## Kill a node while CHAOS_CREATES accounts are made, 2,000 by default
+	STITHY_BIN=$(CURDIR)/bin/stithy STITHY_E2E_CREATES=$${CHAOS_CREATES:-2000} \
+		go test -race -run 'TwoNodes|MN02|InFlight' -count=1 -timeout 15m -v ./test/e2e
 
 tools: $(TOOLS) ## Build the linter and the test runner into bin/tools
 
