@@ -479,6 +479,8 @@ CREATE INDEX gpg_keys_user ON public.gpg_keys USING btree (user_id, id);
 
 CREATE UNIQUE INDEX identities_extern_key ON public.identities USING btree (provider, extern_uid);
 
+CREATE INDEX identities_saml ON public.identities USING btree (saml_provider_id, user_id) WHERE (saml_provider_id IS NOT NULL);
+
 CREATE UNIQUE INDEX identities_user_provider_key ON public.identities USING btree (user_id, provider);
 
 CREATE UNIQUE INDEX instance_variables_key_key ON public.instance_variables USING btree (key);
@@ -519,13 +521,15 @@ CREATE INDEX users_admins ON public.users USING btree (id) WHERE admin;
 
 CREATE INDEX users_auditors ON public.users USING btree (id) WHERE auditor;
 
-CREATE INDEX users_created ON public.users USING btree (created_at);
+CREATE INDEX users_created ON public.users USING btree (created_at, id);
 
 CREATE INDEX users_created_by ON public.users USING btree (created_by_id) WHERE (created_by_id IS NOT NULL);
 
 CREATE INDEX users_externals ON public.users USING btree (id) WHERE external;
 
 CREATE UNIQUE INDEX users_ghost_key ON public.users USING btree (kind) WHERE (kind = 'ghost'::text);
+
+CREATE INDEX users_inactive ON public.users USING btree (id) WHERE (state <> 'active'::text);
 
 CREATE INDEX users_name_exact ON public.users USING btree (lower(name), id);
 

@@ -73,7 +73,9 @@ create index users_username_order on users (username, id);
 create index users_name_order on users (name, id);
 create index users_updated_order on users (updated_at, id);
 create index users_state_order on users (state, id);
-create index users_created on users (created_at);
+create index users_created on users (created_at, id);
+-- Blocked, banned, waiting and deactivated accounts are few among many.
+create index users_inactive on users (id) where state <> 'active';
 create index users_admins on users (id) where admin;
 create index users_auditors on users (id) where auditor;
 create index users_externals on users (id) where external;
@@ -121,6 +123,7 @@ create table identities (
 );
 create unique index identities_user_provider_key on identities (user_id, provider);
 create unique index identities_extern_key on identities (provider, extern_uid);
+create index identities_saml on identities (saml_provider_id, user_id) where saml_provider_id is not null;
 
 create table user_custom_attributes (
     user_id    bigint not null references users on delete cascade,

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
+	"unicode"
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/paging"
@@ -55,25 +55,32 @@ const maxExact = 100
 
 // List is one page of accounts for an administrator.
 func (s *Service) List(ctx context.Context, f Filter, req paging.Request) (paging.Result[User], error) {
-	return list(ctx, s.db, f, req, func() *postgres.List { return postgres.From("users u").Columns(Columns) },
+	return list(ctx, s.db, f, req, func(l *postgres.List) *postgres.List { return l.Columns(Columns) },
 		func(u User) Brief { return u.Brief() })
 }
 
 // ListBrief is one page of accounts for everyone else.
 func (s *Service) ListBrief(ctx context.Context, f Filter, req paging.Request) (paging.Result[Brief], error) {
-	return list(ctx, s.db, f, req, func() *postgres.List {
-		return postgres.From("users u").Columns(briefColumns)
-	}, func(b Brief) Brief { return b })
+	return list(ctx, s.db, f, req, func(l *postgres.List) *postgres.List { return l.Columns(briefColumns) },
+		func(b Brief) Brief { return b })
 }
 
-func list[T any](ctx context.Context, db *postgres.DB, f Filter, req paging.Request, from func() *postgres.List, brief func(T) Brief) (paging.Result[T], error) {
-	if f.Search != "" && !f.ExplicitOrder && !req.Keyset {
-		return ranked(ctx, db, f, req, from, brief)
+func list[T any](ctx context.Context, db *postgres.DB, f Filter, req paging.Request, columns func(*postgres.List) *postgres.List, brief func(T) Brief) (paging.Result[T], error) {
+	if f.impossible() {
+		return paging.Result[T]{}, nil
 	}
-	l := from()
-	f.where(l)
-	if f.Search != "" {
-		whereMatches(l, f)
+	if f.Search != "" && !f.ExplicitOrder && !req.Keyset {
+		return ranked(ctx, db, f, req, columns, brief)
+	}
+	l, total := f.matching(), 0
+	if f.narrows() {
+		var err error
+		if total, err = paging.Count(ctx, db, f.matches()); err != nil {
+			return paging.Result[T]{}, err
+		}
+		if total <= paging.MaxTotal || f.Search != "" && !req.Keyset {
+			l = f.matches()
+		}
 	}
 	key := postgres.Key{Desc: req.Desc}
 	value := func(b Brief) []string { return []string{strconv.FormatInt(b.ID, 10)} }
@@ -86,26 +93,72 @@ func list[T any](ctx context.Context, db *postgres.DB, f Filter, req paging.Requ
 		value = func(b Brief) []string { return []string{b.Username, strconv.FormatInt(b.ID, 10)} }
 	case "updated_at":
 		key.Expr = "u.updated_at" // has no cursor
+	default: // created_at too: ids are given in the order of creation
+		if f.dated() && !req.Keyset {
+			key.Expr = "u.created_at" // along the ids, all that is younger would be read first
+		}
 	}
 	id := postgres.Key{Expr: "u.id", Desc: req.Desc}
 	if key.Expr == "" {
-		l.Order(id) // created_at too: ids are given in the order of creation
+		l.Order(id)
 	} else {
 		l.Order(key, id)
 	}
-	return paging.Fetch(ctx, db, l, req, func(row T) []string { return value(brief(row)) })
+	after := func(row T) []string { return value(brief(row)) }
+	if f.narrows() {
+		return paging.FetchOf(ctx, db, columns(l), req, total, after)
+	}
+	return paging.Fetch(ctx, db, columns(l), req, after)
+}
+
+// matching are the accounts that the filter leaves.
+func (f Filter) matching() *postgres.List {
+	l := postgres.From("users u")
+	f.where(l)
+	if f.Search != "" {
+		whereMatches(l, f)
+	}
+	if f.narrows() {
+		l.Replan()
+	}
+	return l
+}
+
+// matches are the same accounts, as far as lists are counted. They are found
+// before they are put in order: where they are few, or sit at one end of the
+// order, to walk along it would read the whole table.
+func (f Filter) matches() *postgres.List {
+	l := f.matching().Columns("u.*").Limit(paging.MaxTotal + 1)
+	if f.dated() {
+		l.Order(postgres.Key{Expr: "u.created_at", Desc: true})
+	}
+	return postgres.Among(l, "u").Replan()
+}
+
+// narrows reports whether values of the filter decide how many it leaves,
+// from nobody to everybody.
+func (f Filter) narrows() bool {
+	return f.Search != "" || f.dated() || f.SAMLProviderID != 0 || len(f.CustomAttributes) > 0
+}
+
+func (f Filter) dated() bool { return !f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero() }
+
+// impossible reports whether the filter leaves nobody for sure. The database
+// would read the whole table to find that out.
+func (f Filter) impossible() bool {
+	return f.Blocked && (f.Active || !f.Visible.Admin()) || f.Active && f.ExcludeActive || f.External && f.ExcludeExternal
 }
 
 // ranked puts whole matches first: public address, username, name. They are
-// few and read on their own, so that the rest can follow an index by name and
-// a common word does not sort the table.
-func ranked[T any](ctx context.Context, db *postgres.DB, f Filter, req paging.Request, from func() *postgres.List, brief func(T) Brief) (paging.Result[T], error) {
+// read on their own, for the rest is sorted as far as it is counted: of a word
+// that more people match, some stay out.
+func ranked[T any](ctx context.Context, db *postgres.DB, f Filter, req paging.Request, columns func(*postgres.List) *postgres.List, brief func(T) Brief) (paging.Result[T], error) {
 	term := f.term()
-	exact := from()
-	f.where(exact)
-	exact.Where("(lower(u.public_email) = lower(?) and u.public_email <> '') or lower(u.username) = lower(?) or lower(u.name) = lower(?)", term, term, term)
-	exact.Order(postgres.Key{Expr: "u.name"}, postgres.Key{Expr: "u.id"}).Limit(maxExact)
-	sql, args := exact.SQL()
+	whole := postgres.From("users u").Columns("u.*").Limit(paging.MaxTotal + 1)
+	f.where(whole)
+	whole.Where("(lower(u.public_email) = lower(?) and u.public_email <> '') or lower(u.username) = lower(?) or lower(u.name) = lower(?)", term, term, term)
+	byName := []postgres.Key{{Expr: "u.name"}, {Expr: "u.id"}}
+	sql, args := columns(postgres.Among(whole, "u")).Order(byName...).Limit(maxExact).SQL()
 	first, err := postgres.All[T](ctx, db, sql, args...)
 	if err != nil {
 		return paging.Result[T]{}, err
@@ -115,13 +168,10 @@ func ranked[T any](ctx context.Context, db *postgres.DB, f Filter, req paging.Re
 	for i, row := range first {
 		ids[i] = brief(row).ID
 	}
-	rest := from()
-	f.where(rest)
-	whereMatches(rest, f)
+	rest := columns(f.matches()).Order(byName...)
 	if len(ids) > 0 {
 		rest.Where("u.id <> all(?::bigint[])", ids)
 	}
-	rest.Order(postgres.Key{Expr: "u.name"}, postgres.Key{Expr: "u.id"})
 
 	items := first[min(req.Offset(), len(first)):]
 	if len(items) <= req.PerPage {
@@ -137,9 +187,7 @@ func ranked[T any](ctx context.Context, db *postgres.DB, f Filter, req paging.Re
 		res.Items = items[:req.PerPage]
 	}
 	if res.More || (len(items) == 0 && req.Page > 1) {
-		sql, args := rest.CountSQL(paging.MaxTotal + 1)
-		res.Total, err = postgres.Value[int](ctx, db, sql, args...)
-		res.Total += len(first)
+		res.Total, err = paging.Count(ctx, db, f.matches())
 	}
 	return res, err
 }
@@ -162,22 +210,36 @@ func byRank[T any](rows []T, term string, brief func(T) Brief) []T {
 
 func (f Filter) term() string { return strings.TrimPrefix(f.Search, "@") }
 
-// whereMatches finds the term inside names, or as a whole where it is too
-// short for the index. Addresses only ever match as a whole.
+// whereMatches finds the term inside names, or as a whole where the index does
+// not know it. Addresses only ever match as a whole.
 func whereMatches(l *postgres.List, f Filter) {
 	term := f.term()
 	_, address, _ := parseAddress(term)
 	if !f.Visible.Admin() {
 		address = ""
 	}
-	if utf8.RuneCountInString(term) < 3 {
-		l.Where("lower(u.username) = lower(?) or lower(u.name) = lower(?) or u.id = any(array(select user_id from email_claims where address = ?))",
-			term, term, address)
+	if !indexed(term) {
+		l.Where("lower(u.username) = lower(?) or lower(u.name) = lower(?) or (lower(u.public_email) = lower(?) and u.public_email <> '') "+
+			"or u.id = any(array(select user_id from email_claims where address = ?))", term, term, term, address)
 		return
 	}
 	pattern := postgres.LikeContains(term)
 	l.Where("u.username ilike ? or u.name ilike ? or (lower(u.public_email) = lower(?) and u.public_email <> '') "+
 		"or u.id = any(array(select user_id from email_claims where address = ?))", pattern, pattern, term, address)
+}
+
+// indexed reports whether the term has three letters or digits in a row, which
+// is what the index is made of.
+func indexed(term string) bool {
+	run := 0
+	for _, r := range term {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			run = 0
+		} else if run++; run == 3 {
+			return true
+		}
+	}
+	return false
 }
 
 // where adds every condition but the search.

@@ -14,6 +14,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/ratelimit"
+	"stithy/internal/platform/secretbox"
 )
 
 type thingParams struct {
@@ -426,6 +427,31 @@ func TestAnInternalErrorIsLoggedOnceAndNeverShown(t *testing.T) {
 	wantJSON(t, d.do("GET", "/strange"), http.StatusInternalServerError, `{"message":"500 Internal Server Error"}`)
 }
 
+// SU-01: a handler that fails with its parameters in hand tells the log what they are called, not what they are.
+func TestSU01_FailuresDoNotSpillSecrets(t *testing.T) {
+	t.Parallel()
+	const canary = "canary-2b9d"
+	type params struct {
+		Name     string           `param:"name" doc:"Name"`
+		Password secretbox.Secret `param:"password" doc:"Password"`
+	}
+	fail := func(route string, handle func(params) error) Endpoint {
+		return Do(Spec{Route: route, Needs: access.Public}, func(_ context.Context, call Call[None, params]) (NoContent, error) {
+			return NoContent{}, handle(call.Params)
+		})
+	}
+	d := open(t,
+		fail("POST /panic", func(p params) error { panic(fmt.Sprintf("%+v", p)) }),
+		fail("POST /error", func(p params) error { return fmt.Errorf("saving %#v %v", p, &p) }),
+	)
+	for _, path := range []string{"/panic", "/error"} {
+		wantStatus(t, d.post(path, "application/json", `{"name":"eve","password":"`+canary+`"}`), http.StatusInternalServerError)
+	}
+	if log := d.log.String(); strings.Contains(log, canary) || strings.Count(log, "eve") < 2 {
+		t.Errorf("got %s", log)
+	}
+}
+
 func TestWhatAClientMaySeeIsNotLogged(t *testing.T) {
 	t.Parallel()
 	d := open(t, failing("GET /things", fault.Missing("Thing")), failing("GET /gone", errors.New("canceled")))
@@ -475,6 +501,24 @@ func TestTheThrottleAnswersInPlainTextWithItsState(t *testing.T) {
 	w = d.do("GET", "/things", token("unknown"))
 	wantText(t, w, http.StatusTooManyRequests, "Retry later\n")
 	want(w, map[string]string{"RateLimit-Name": "throttle_unauthenticated_api", "RateLimit-Limit": "1", "Retry-After": "48"})
+}
+
+func TestEveryAnswerUnderAThrottleShowsItsState(t *testing.T) {
+	t.Parallel()
+	d := open(t, answer("GET /things", 1))
+	d.limits.anonymous = &ratelimit.Rule{Name: "throttle_unauthenticated_api", Limit: 10, Period: time.Minute}
+	for observed, target := range []string{"/things", "/nowhere", "/things?x=%00"} {
+		h := d.do("GET", target).Header()
+		for name, want := range map[string]string{
+			"RateLimit-Name": "throttle_unauthenticated_api", "RateLimit-Limit": "10", "RateLimit-Observed": fmt.Sprint(observed + 1),
+			"RateLimit-Remaining": fmt.Sprint(9 - observed), "RateLimit-Reset": "1714996860", "RateLimit-ResetTime": "Mon, 06 May 2024 12:01:00 GMT",
+			"Retry-After": "",
+		} {
+			if got := h.Get(name); got != want {
+				t.Errorf("%s: got %s %q, want %q", target, name, got, want)
+			}
+		}
+	}
 }
 
 func TestRetryAfterIsNeverTooEarly(t *testing.T) {

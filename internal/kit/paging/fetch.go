@@ -16,6 +16,24 @@ import (
 // The total costs a count only where the page itself does not tell it, and
 // that count never reads more than MaxTotal+1 rows.
 func Fetch[T any](ctx context.Context, q postgres.Querier, l *postgres.List, req Request, after func(T) []string) (Result[T], error) {
+	res, err := FetchOf(ctx, q, l, req, 0, after)
+	if err != nil || req.Keyset {
+		return res, err
+	}
+	if res.Total = req.Offset() + len(res.Items); res.More || (len(res.Items) == 0 && req.Page > 1) {
+		res.Total, err = Count(ctx, q, l)
+	}
+	return res, err
+}
+
+// Count is how many rows a list has, up to MaxTotal+1.
+func Count(ctx context.Context, q postgres.Querier, l *postgres.List) (int, error) {
+	sql, args := l.CountSQL(MaxTotal + 1)
+	return postgres.Value[int](ctx, q, sql, args...)
+}
+
+// FetchOf is Fetch of a list whose total is known.
+func FetchOf[T any](ctx context.Context, q postgres.Querier, l *postgres.List, req Request, total int, after func(T) []string) (Result[T], error) {
 	if req.Keyset && req.Cursor != nil {
 		values := make([]any, len(req.Cursor.After))
 		for i, v := range req.Cursor.After {
@@ -37,21 +55,14 @@ func Fetch[T any](ctx context.Context, q postgres.Querier, l *postgres.List, req
 		}
 		return Result[T]{}, err
 	}
-	res := Result[T]{Items: items, More: len(items) > req.PerPage}
+	res := Result[T]{Items: items, Total: total, More: len(items) > req.PerPage}
 	if res.More {
 		res.Items = items[:req.PerPage]
 	}
-	if req.Keyset {
-		if res.More {
-			res.Next = &Cursor{OrderBy: req.OrderBy, Desc: req.Desc, After: after(res.Items[len(res.Items)-1])}
-		}
-		return res, nil
+	if req.Keyset && res.More {
+		res.Next = &Cursor{OrderBy: req.OrderBy, Desc: req.Desc, After: after(res.Items[len(res.Items)-1])}
 	}
-	if res.Total = req.Offset() + len(items); res.More || (len(items) == 0 && req.Page > 1) {
-		sql, args := l.CountSQL(MaxTotal + 1)
-		res.Total, err = postgres.Value[int](ctx, q, sql, args...)
-	}
-	return res, err
+	return res, nil
 }
 
 func badCursor() error { return fault.Say(fault.BadParams, "cursor is invalid") }

@@ -59,8 +59,9 @@ func From(text fragment, args ...any) *List {
 	return &List{from: []clause{newClause(text, args)}}
 }
 
-// Among starts a list of the rows that another one finds within its limit. Those are found first, whatever they are
-// then ordered by: else a plan may walk the table in that order, in the hope of soon meeting some of them.
+// Among starts a list of the rows that another one, which needs no order, finds within its limit. Those are found
+// first, whatever they are then ordered by: else a plan may walk the table in that order, in the hope of soon meeting
+// some of them.
 func Among(l *List, alias fragment) *List {
 	return &List{among: l, from: []clause{{text: alias}}}
 }
@@ -120,6 +121,9 @@ func (l *List) Replan() *List {
 
 // SQL returns the query and its arguments.
 func (l *List) SQL() (string, []any) {
+	if len(l.keys) == 0 {
+		panic("postgres: a list needs an order")
+	}
 	var w writer
 	w.list(l)
 	return w.statement(l)
@@ -150,8 +154,8 @@ func (w *writer) statement(l *List) (string, []any) {
 }
 
 func (w *writer) list(l *List) {
-	if l.columns.text == "" || len(l.keys) == 0 || l.limit < 1 {
-		panic("postgres: a list needs columns, an order and a limit")
+	if l.columns.text == "" || l.limit < 1 {
+		panic("postgres: a list needs columns and a limit")
 	}
 	w.text("select ")
 	w.clause(l.columns)

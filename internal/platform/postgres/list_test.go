@@ -63,8 +63,8 @@ func TestAListBecomesOneStatement(t *testing.T) {
 		},
 		{
 			"among the rows of another list",
-			postgres.Among(list().Where("a = ?", 1).Limit(500), "u").Columns("u.id, ?", "x").Where("b = ?", 2).Order(name).Limit(20),
-			"select u.id, $1 from (select u.id from users u where (a = $2) order by u.id limit 500) u" +
+			postgres.Among(postgres.From("users u").Columns("u.*").Where("a = ?", 1).Limit(500), "u").Columns("u.id, ?", "x").Where("b = ?", 2).Order(name).Limit(20),
+			"select u.id, $1 from (select u.* from users u where (a = $2) limit 500) u" +
 				" where (b = $3) order by u.name limit 20",
 			[]any{"x", 1, 2},
 		},
