@@ -141,6 +141,8 @@ func TestCreatingAUserIsRefused(t *testing.T) {
 		"a weak password": {complete(map[string]any{"password": "password1234", "force_random_password": nil}),
 			`400 {"message":{"password":["must not contain commonly used combinations of words and letters"]}}`},
 		"a long bio":         {complete(map[string]any{"bio": strings.Repeat("x", 256)}), `400 {"message":{"bio":["is too long (maximum is 255 characters)"]}}`},
+		"negative minutes":   {complete(map[string]any{"shared_runners_minutes_limit": -1}), `400 {"message":{"shared_runners_minutes_limit":["must be greater than or equal to 0"]}}`},
+		"a boundless limit":  {complete(map[string]any{"projects_limit": 1 << 31}), `400 {"message":{"projects_limit":["must be less than or equal to 2147483647"]}}`},
 		"a negative limit":   {complete(map[string]any{"projects_limit": -1}), `400 {"message":{"projects_limit":["must be greater than or equal to 0"]}}`},
 		"a reserved name":    {complete(map[string]any{"username": "admin"}), `400 {"message":{"username":["admin is a reserved name"]}}`},
 		"a file's name":      {complete(map[string]any{"username": "a.json"}), `400 {"message":{"username":["ending with a reserved file extension is not allowed."]}}`},
@@ -265,6 +267,12 @@ func TestTheListIsFiltered(t *testing.T) {
 	usertest.New(t, w.db, usertest.Named("alert"), usertest.With("kind", "alert_bot"), usertest.With("auditor", true))
 	usertest.New(t, w.db, usertest.Named("old"), usertest.With("created_at", "2001-01-01"), usertest.In(user.Deactivated))
 	usertest.New(t, w.db, usertest.Named("leaving"), usertest.With("removal", "soft"), usertest.In(user.Blocked))
+	if _, err := w.db.Exec(t.Context(), `
+		insert into identities (user_id, provider, extern_uid, saml_provider_id, created_at, updated_at)
+		select id, 'ldapmain', 'ann-1', null::bigint, now(), now() from users where username = 'ann'
+		union all select id, 'group_saml', 'bob-1', 7, now(), now() from users where username = 'bob'`); err != nil {
+		t.Fatal(err)
+	}
 	for query, want := range map[string][2]string{ // administrator, anyone
 		"":                             {"old alert bot bob anna ann root", "old alert bot anna ann root"},
 		"active=true":                  {"alert bot anna ann root", "alert bot anna ann root"},
@@ -276,6 +284,7 @@ func TestTheListIsFiltered(t *testing.T) {
 		"without_project_bots=true":    {"old alert bob anna ann root", "old alert anna ann root"},
 		"created_before=2002-01-01":    {"old", "old"},
 		"created_after=2030-01-01":     {"", ""},
+		"created_after=2020-01-01":     {"alert bot bob anna ann root", "alert bot anna ann root"},
 		"username=ANN":                 {"ann", "ann"},
 		"search=ann":                   {"ann anna bob", "ann anna"},
 		"search=@ann":                  {"ann anna bob", "ann anna"},
@@ -293,6 +302,11 @@ func TestTheListIsFiltered(t *testing.T) {
 		"two_factor=disabled":          {"old alert bob anna ann root", "old alert bot anna ann root"},
 		"two_factor=whatever":          {"old alert bot bob anna ann root", "old alert bot anna ann root"},
 		"order_by=created_at&sort=asc": {"root ann anna bob bot alert old", "old alert bot anna ann root"},
+		"order_by=updated_at&sort=asc": {"root ann anna bob bot alert old", "old alert bot anna ann root"},
+		"skip_ldap=true":               {"old alert bot bob anna root", "old alert bot anna ann root"},
+		"saml_provider_id=7":           {"bob", "old alert bot anna ann root"},
+		"without_projects=true":        {"old alert bot bob anna ann root", "old alert bot anna ann root"}, // nobody has any yet
+		"custom_attributes[team]=red":  {"", "old alert bot anna ann root"},
 	} {
 		if got := usernames(t, w.as(w.root).Do(t, "GET", "/users?"+query, nil)); got != want[0] {
 			t.Errorf("%s: an administrator sees %q, want %q", query, got, want[0])
@@ -309,7 +323,10 @@ func TestKeysetPagesWalkTheWholeListOnce(t *testing.T) {
 	for i := range 7 {
 		usertest.New(t, w.db, usertest.With("name", "Twin"), usertest.Named(fmt.Sprintf("u%d", i)))
 	}
-	for _, query := range []string{"order_by=id&sort=asc", "order_by=id&sort=desc", "order_by=name&sort=asc", "order_by=username&sort=desc", "order_by=updated_at&sort=asc"} {
+	for _, query := range []string{
+		"order_by=id&sort=asc", "order_by=id&sort=desc", "order_by=name&sort=asc", "order_by=name&sort=desc",
+		"order_by=username&sort=asc", "order_by=username&sort=desc", "",
+	} {
 		var walked []string
 		next := "/users?pagination=keyset&per_page=3&" + query
 		for next != "" && len(walked) < 20 {
@@ -329,6 +346,88 @@ func TestKeysetPagesWalkTheWholeListOnce(t *testing.T) {
 		}
 	}
 	w.as(w.root).Do(t, "GET", "/users?pagination=keyset&cursor=nonsense", nil).Want(t, 400, `{"error":"cursor is invalid"}`)
+	for _, order := range []string{"created_at", "updated_at"} {
+		w.as(w.root).Do(t, "GET", "/users?pagination=keyset&sort=asc&order_by="+order, nil).
+			Want(t, 405, `{"error":"Keyset pagination is not yet available for this type of request"}`)
+	}
+	// Strangers, who may look a username up, may do so this way, too.
+	if got := usernames(t, w.client.Do(t, "GET", "/users?pagination=keyset&order_by=username&sort=asc&username=u3", nil)); got != "u3" {
+		t.Errorf("strangers see %q", got)
+	}
+}
+
+func TestAKeysetPageHasTwentyAccountsUnlessMoreAreAskedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if _, err := w.db.Exec(t.Context(), `
+		insert into users (username, name, email, projects_limit, created_at, updated_at)
+		select 'n' || n, 'N', 'n' || n || '@example.com', 1, now(), now() from generate_series(1, 110) n`); err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]int{"": 20, "&per_page=3": 3, "&per_page=100": 100, "&per_page=101": 100} {
+		reply := w.as(w.root).Do(t, "GET", "/users?pagination=keyset&order_by=id&sort=asc"+query, nil)
+		if got := len(strings.Fields(usernames(t, reply))); got != want || !strings.Contains(reply.Header.Get("Link"), `rel="next"`) {
+			t.Errorf("%q: %d accounts, Link %s", query, got, reply.Header.Get("Link"))
+		}
+	}
+	reply := w.as(w.root).Do(t, "GET", "/users?pagination=keyset&order_by=id&sort=asc&username=nobody", nil)
+	if reply.Want(t, 200, "[]"); reply.Header.Get("Link") != "" {
+		t.Errorf("nothing to see, and Link is %s", reply.Header.Get("Link"))
+	}
+}
+
+func TestTheListStillTurnsPagesByOffsetAndSaysThatThisEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for range 4 {
+		usertest.New(t, w.db)
+	}
+	reply := w.as(w.root).Do(t, "GET", "/users?per_page=2&page=2", nil).WantStatus(t, 200)
+	for name, want := range map[string]string{"X-Total": "5", "X-Page": "2", "X-Next-Page": "3", "X-Prev-Page": "1"} {
+		if got := reply.Header.Get(name); got != want {
+			t.Errorf("%s: got %q, want %s", name, got, want)
+		}
+	}
+	for _, e := range w.users.Endpoints() {
+		if e.Route == "GET /users" && !strings.Contains(e.Note, "deprecated") {
+			t.Errorf("its note is %q", e.Note)
+		}
+	}
+}
+
+func TestCustomAttributesNarrowTheListAndAreShownWhenAskedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ann, bob := usertest.New(t, w.db, usertest.Named("ann")), usertest.New(t, w.db, usertest.Named("bob"))
+	for _, a := range []struct {
+		id         int64
+		key, value string
+	}{{ann.ID, "team", "red"}, {ann.ID, "floor", "3"}, {bob.ID, "team", "blue"}, {bob.ID, "floor", "3"}} {
+		if err := w.users.SetCustomAttribute(t.Context(), access.Actor{Person: w.root.Person()}, a.id, a.key, a.value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for query, want := range map[string]string{
+		"custom_attributes[team]=red":                             "ann",
+		"custom_attributes[floor]=3":                              "bob ann",
+		"custom_attributes[floor]=3&custom_attributes[team]=blue": "bob",
+		"custom_attributes[team]=green":                           "",
+	} {
+		if got := usernames(t, w.as(w.root).Do(t, "GET", "/users?"+query, nil)); got != want {
+			t.Errorf("%s: got %q, want %q", query, got, want)
+		}
+	}
+	const shown = `"custom_attributes":[{"key":"floor","value":"3"},{"key":"team","value":"red"}]`
+	for _, path := range []string{"/users?username=ann", fmt.Sprintf("/users/%d?", ann.ID)} {
+		for query, want := range map[string]bool{"&with_custom_attributes=true": true, "&with_custom_attributes=false": false, "": false} {
+			if body := w.as(w.root).Do(t, "GET", path+query, nil).Body; strings.Contains(body, shown) != want {
+				t.Errorf("%s%s: %s", path, query, body)
+			}
+			if body := w.as(ann).Do(t, "GET", path+query, nil).Body; strings.Contains(body, "custom_attributes") {
+				t.Errorf("%s%s for anyone: %s", path, query, body)
+			}
+		}
+	}
 }
 
 func TestAUserIsModified(t *testing.T) {
@@ -387,6 +486,8 @@ func TestAPasswordThatSomeoneElseChoseMustBeChanged(t *testing.T) {
 	ann := usertest.New(t, w.db)
 	w.as(w.root).Do(t, "PUT", fmt.Sprintf("/users/%d", ann.ID), map[string]any{"password": "correct horse 1"}).WantStatus(t, 200)
 	w.as(w.root).Do(t, "PUT", fmt.Sprintf("/users/%d", w.root.ID), map[string]any{"password": "correct horse 1"}).WantStatus(t, 200)
+	w.as(w.root).Do(t, "PUT", fmt.Sprintf("/users/%d", ann.ID), map[string]any{"password": strings.Repeat("h0rse ", 30)}).
+		Want(t, 400, `{"message":{"password":["is too long (maximum is 128 characters)"]}}`)
 	for id, want := range map[int64]bool{ann.ID: true, w.root.ID: false} {
 		expired, err := postgres.Value[bool](t.Context(), w.db, `select password_expires_at is not null from users where id = $1 and password_hash is not null`, id)
 		if err != nil || expired != want {
@@ -439,8 +540,13 @@ func TestTheSecondFactorIsTakenOff(t *testing.T) {
 	w.as(ann).Do(t, "PATCH", path, nil).Want(t, 403, `{"message":"403 Forbidden"}`)
 	w.as(w.root).Do(t, "PATCH", path, nil).Want(t, 204, "")
 	w.as(w.root).Do(t, "PATCH", path, nil).Want(t, 400, `{"message":"400 Bad request - Two-factor authentication is not enabled for this user"}`)
-	w.as(w.root).Do(t, "PATCH", fmt.Sprintf("/users/%d/disable_two_factor", w.root.ID), nil).WantStatus(t, 403)
-	w.as(w.root).Do(t, "PATCH", "/users/999999/disable_two_factor", nil).WantStatus(t, 404)
+	other := usertest.New(t, w.db, usertest.Admin(), usertest.With("two_factor_enabled", true))
+	for _, admin := range []*user.User{w.root, other} {
+		w.as(w.root).Do(t, "PATCH", fmt.Sprintf("/users/%d/disable_two_factor", admin.ID), nil).
+			Want(t, 403, `{"message":"403 Forbidden - Two-factor authentication for admins cannot be disabled via the API"}`)
+	}
+	w.as(w.root).Do(t, "PATCH", "/users/999999/disable_two_factor", nil).Want(t, 404, `{"message":"404 User Not Found"}`)
+	w.client.Do(t, "PATCH", path, nil).Want(t, 401, `{"message":"401 Unauthorized"}`)
 }
 
 func TestADeletedUserIsGoneAtOnceAndTakenApartLater(t *testing.T) {
@@ -478,6 +584,18 @@ func TestADeletedUserIsGoneAtOnceAndTakenApartLater(t *testing.T) {
 	w.as(w.root).Do(t, "PUT", fmt.Sprintf("/users/%d", ghosts[0].ID), map[string]any{"name": "x"}).WantStatus(t, 403)
 }
 
+func TestAHardDeletionIsMarkedAsSuch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for query, want := range map[string]string{"": "soft", "?hard_delete=false": "soft", "?hard_delete=true": "hard"} {
+		u := usertest.New(t, w.db)
+		w.as(w.root).Do(t, "DELETE", fmt.Sprintf("/users/%d%s", u.ID, query), nil).Want(t, 204, "")
+		if got, err := postgres.Value[string](t.Context(), w.db, `select removal from users where id = $1`, u.ID); err != nil || got != want {
+			t.Errorf("%q: %s, %v", query, got, err)
+		}
+	}
+}
+
 // eventually waits for what another goroutine is about to do.
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
@@ -498,7 +616,10 @@ func TestIdentitiesAreUnlinked(t *testing.T) {
 	ann := usertest.New(t, w.db)
 	path := fmt.Sprintf("/users/%d", ann.ID)
 	w.as(w.root).Do(t, "PUT", path, map[string]any{"provider": "saml", "extern_uid": "1"}).WantStatus(t, 200)
-	w.as(w.root).Do(t, "PUT", path, map[string]any{"provider": "saml", "extern_uid": "2"}).WantStatus(t, 200)
+	body := w.as(w.root).Do(t, "PUT", path, map[string]any{"provider": "saml", "extern_uid": "2"}).WantStatus(t, 200).Body
+	if want := `"identities":[{"provider":"saml","extern_uid":"2","saml_provider_id":null}]`; !strings.Contains(body, want) {
+		t.Errorf("got %s, want %s", body, want)
+	}
 	if got := usernames(t, w.as(w.root).Do(t, "GET", "/users?provider=saml&extern_uid=2", nil)); got != ann.Username {
 		t.Errorf("found %q", got)
 	}

@@ -158,10 +158,11 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, u *User, hash *string, 
 	return postgres.Faults{"users_username_key": errUsernameTaken}.Translate(err)
 }
 
-// hashNew is the hash of the first password. Without one, nobody signs in
-// with a password before the owner has set it.
+// hashNew is the hash of a new password. Without one, nobody signs in with a
+// password before the owner has set it. One that is too long is not worth the
+// work: the rules refuse it.
 func (s *Service) hashNew(ctx context.Context, a Attributes) (*string, error) {
-	if a.Password == nil || a.RandomPassword {
+	if a.Password == nil || a.RandomPassword || len(*a.Password) > maxPassword {
 		return nil, nil
 	}
 	hash, err := s.hasher.Hash(ctx, *a.Password)

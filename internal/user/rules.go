@@ -1,6 +1,7 @@
 package user
 
 import (
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -54,8 +55,20 @@ func validate(u *User, f *fault.Fields) {
 	if u.WebsiteURL != "" && !strings.HasPrefix(u.WebsiteURL, "http://") && !strings.HasPrefix(u.WebsiteURL, "https://") {
 		f.Add("website_url", "is not a valid URL")
 	}
-	if u.ProjectsLimit < 0 {
-		f.Add("projects_limit", "must be greater than or equal to 0")
+	for _, number := range []struct {
+		field string
+		value *int
+	}{
+		{"projects_limit", &u.ProjectsLimit}, {"shared_runners_minutes_limit", u.SharedRunnersMinutesLimit},
+		{"extra_shared_runners_minutes_limit", u.ExtraSharedRunnersMinutesLimit},
+	} {
+		switch n := number.value; {
+		case n == nil:
+		case *n < 0:
+			f.Add(number.field, "must be greater than or equal to 0")
+		case *n > math.MaxInt32:
+			f.Add(number.field, "must be less than or equal to %d", math.MaxInt32)
+		}
 	}
 	if u.ThemeID < 1 || u.ThemeID > 10 {
 		f.Add("theme_id", "%d is not a valid theme", u.ThemeID)
@@ -90,6 +103,8 @@ func checkUsername(name string, f *fault.Fields) {
 	}
 }
 
+const maxPassword = 128 // bytes
+
 // checkPassword refuses what is short, long, common or made of the account's
 // own names.
 func checkPassword(password secretbox.Secret, u *User, shortest int, f *fault.Fields) {
@@ -97,8 +112,8 @@ func checkPassword(password secretbox.Secret, u *User, shortest int, f *fault.Fi
 	if n := utf8.RuneCountInString(p); n < shortest {
 		f.Add("password", "is too short (minimum is %d characters)", shortest)
 	}
-	if len(p) > 128 {
-		f.Add("password", "is too long (maximum is 128 characters)")
+	if len(p) > maxPassword {
+		f.Add("password", "is too long (maximum is %d characters)", maxPassword)
 	}
 	lower := strings.ToLower(p)
 	weak := func(word string) bool { return len(word) >= 4 && strings.Contains(lower, strings.ToLower(word)) }
