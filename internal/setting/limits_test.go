@@ -73,3 +73,19 @@ func TestOtherLimitsHaveTheirDefaults(t *testing.T) {
 		t.Error(s.ThrottleText())
 	}
 }
+
+func TestTheDepthOfListsFollowsTheSettings(t *testing.T) {
+	t.Parallel()
+	s := settingtest.New(t, postgrestest.New(t))
+	if s.MaxOffset() != 50_000 {
+		t.Errorf("%d by default", s.MaxOffset())
+	}
+	for _, deepest := range []int{100, 0} {
+		if err := s.Update(t.Context(), admin, func(now *setting.Settings) { now.OffsetPaginationLimit = deepest }); err != nil {
+			t.Fatal(err)
+		}
+		if s.MaxOffset() != deepest {
+			t.Errorf("%d after it was set to %d", s.MaxOffset(), deepest)
+		}
+	}
+}

@@ -218,6 +218,22 @@ func TestAFlagHasItsDefaultUntilItIsSetAndAfterItIsRemoved(t *testing.T) {
 	}
 }
 
+func TestTheFlagsThatTheAPINamesAreOpenUntilTheyAreShut(t *testing.T) {
+	t.Parallel()
+	s := settingtest.New(t, postgrestest.New(t))
+	for _, flag := range []string{"changelog_commits_limitation", "generic_alert_fingerprinting"} {
+		if !s.Enabled(flag) {
+			t.Errorf("%s is shut by default", flag)
+		}
+		if _, err := s.SetFeature(t.Context(), admin, flag, setting.FeatureChange{Value: "false"}); err != nil {
+			t.Fatal(err)
+		}
+		if s.Enabled(flag) {
+			t.Errorf("%s stays open", flag)
+		}
+	}
+}
+
 func TestAFlagOpensForTheActorsItNames(t *testing.T) {
 	t.Parallel()
 	s := settingtest.New(t, postgrestest.New(t))

@@ -24,6 +24,7 @@ import (
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/secretbox"
+	"stithy/internal/setting"
 	"stithy/internal/setting/settingtest"
 	"stithy/internal/variable"
 )
@@ -31,7 +32,13 @@ import (
 const path = "/admin/ci/variables"
 
 func newService(db *postgres.DB, b *bus.Bus) *variable.Service {
-	return variable.New(db, b, secretbox.Random(), clock.System(), settingtest.Instance())
+	return on(db, b, settingtest.Instance())
+}
+
+// on is the room on an instance whose settings are the defaults.
+func on(db *postgres.DB, b *bus.Bus, instance setting.Instance) *variable.Service {
+	settings := setting.New(db, bus.New(), clock.System(), slog.New(slog.DiscardHandler), instance)
+	return variable.New(db, b, secretbox.Random(), clock.System(), settings)
 }
 
 func newClient(t *testing.T) *httpapitest.Client {
@@ -72,8 +79,7 @@ func TestAHostedInstanceHasNoVariablesOfItsOwn(t *testing.T) {
 	t.Parallel()
 	instance := settingtest.Instance()
 	instance.Hosted = true
-	s := variable.New(nil, bus.New(), secretbox.Random(), clock.System(), instance)
-	client := httpapitest.Serve(t, s.Endpoints()...).As(httpapitest.Admin)
+	client := httpapitest.Serve(t, on(nil, bus.New(), instance).Endpoints()...).As(httpapitest.Admin)
 	client.Do(t, "GET", path, nil).Want(t, 404, `{"message":"404 Not Found"}`)
 	client.Do(t, "POST", path, nil).Want(t, 404, `{"message":"404 Not Found"}`)
 }
@@ -166,6 +172,29 @@ func TestThereAreNeverMoreThan25Variables(t *testing.T) {
 	client.Do(t, "PUT", path+"/"+first, `{"value":"y"}`).WantStatus(t, 200)
 	client.Do(t, "DELETE", path+"/"+first, nil).Want(t, 204, "")
 	client.Do(t, "POST", path, `{"key":"ROOM_AGAIN","value":"x"}`).WantStatus(t, 201)
+}
+
+func TestAnAdministratorDecidesHowManyVariablesThereMayBe(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.New(t)
+	settings := settingtest.New(t, db)
+	s := variable.New(db, bus.New(), secretbox.Random(), clock.System(), settings)
+	client := httpapitest.Serve(t, s.Endpoints()...).As(httpapitest.Admin)
+	most := func(n int) {
+		t.Helper()
+		err := settings.Update(t.Context(), access.Actor{Person: &httpapitest.Admin}, func(now *setting.Settings) { now.CIInstanceLevelVariables = n })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	most(1)
+	client.Do(t, "POST", path, `{"key":"A","value":"x"}`).WantStatus(t, 201)
+	client.Do(t, "POST", path, `{"key":"B","value":"x"}`).Want(t, 400,
+		`{"message":{"base":["Maximum number of ci instance level variables (1) exceeded"]}}`)
+	most(0) // any number
+	for i := range 30 {
+		client.Do(t, "POST", path, fmt.Sprintf(`{"key":"KEY_%d","value":"x"}`, i)).WantStatus(t, 201)
+	}
 }
 
 func TestOneKeyIsTakenOnce(t *testing.T) {

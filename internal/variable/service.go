@@ -24,12 +24,12 @@ type Service struct {
 	bus      *bus.Bus
 	box      *secretbox.Box
 	clock    clock.Clock
-	instance setting.Instance
+	settings *setting.Service
 }
 
 // New makes a Service.
-func New(db *postgres.DB, b *bus.Bus, box *secretbox.Box, now clock.Clock, instance setting.Instance) *Service {
-	return &Service{db: db, bus: b, box: box, clock: now, instance: instance}
+func New(db *postgres.DB, b *bus.Bus, box *secretbox.Box, now clock.Clock, settings *setting.Service) *Service {
+	return &Service{db: db, bus: b, box: box, clock: now, settings: settings}
 }
 
 // row is a variable as it is stored.
@@ -107,7 +107,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, v *Variable) erro
 		return err
 	}
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
-		if err := room(ctx, tx, v.Key); err != nil {
+		if err := room(ctx, tx, v.Key, s.settings.Current().CIInstanceLevelVariables); err != nil {
 			return err
 		}
 		v.ID, err = postgres.Value[int64](ctx, tx, sqlCreate,
@@ -120,8 +120,8 @@ func (s *Service) Create(ctx context.Context, by access.Actor, v *Variable) erro
 }
 
 // room refuses a variable that is one too many or has another's key, and keeps
-// the place for it until the transaction ends.
-func room(ctx context.Context, tx pgx.Tx, key string) error {
+// the place for it until the transaction ends. most is 0 where any number may be.
+func room(ctx context.Context, tx pgx.Tx, key string, most int) error {
 	if _, err := tx.Exec(ctx, sqlLockAll); err != nil {
 		return fmt.Errorf("locking variables: %w", err)
 	}
@@ -136,8 +136,8 @@ func room(ctx context.Context, tx pgx.Tx, key string) error {
 	if have.Taken {
 		fields.Add("key", "(%s) has already been taken", key)
 	}
-	if have.Used >= maxInstanceVariables {
-		fields.Add("base", "Maximum number of ci instance level variables (%d) exceeded", maxInstanceVariables)
+	if most > 0 && have.Used >= most {
+		fields.Add("base", "Maximum number of ci instance level variables (%d) exceeded", most)
 	}
 	return fields.Err()
 }

@@ -27,11 +27,10 @@ const (
 )
 
 const (
-	maxInstanceVariables = 25
-	maxKey               = 255
-	maxValue             = 10_000
-	maxDescription       = 255
-	minMasked            = 8
+	maxKey         = 255
+	maxValue       = 10_000
+	maxDescription = 255
+	minMasked      = 8
 )
 
 // Variable is one CI/CD variable.
