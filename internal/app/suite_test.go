@@ -61,7 +61,7 @@ func newInstance(t *testing.T, environ ...string) *instance {
 	}
 	i := &instance{log: &lockedBuffer{}}
 	log := slog.New(slog.NewJSONHandler(i.log, nil))
-	db, err := postgres.Open(t.Context(), postgrestest.URL(t), 8)
+	db, err := postgres.Open(t.Context(), postgrestest.URL(t), 4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -413,6 +413,9 @@ func TestMN01_NobodyGetsAnothersAnswer(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	if t.Failed() {
+		t.Log(i.log.text())
+	}
 }
 
 // AU-12: headers that anyone can send change neither the actor nor the

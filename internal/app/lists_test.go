@@ -1,0 +1,105 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/httpapi"
+	"stithy/internal/user/usertest"
+)
+
+// at fills a route with an account that exists.
+func at(e httpapi.Endpoint, id int64) string {
+	out := e.Path
+	for _, p := range e.Params {
+		if p.InPath {
+			out = strings.Replace(out, "{"+p.Name+"}", fmt.Sprint(id), 1)
+		}
+	}
+	return "/api/v4" + out
+}
+
+func has(e httpapi.Endpoint, param string) bool {
+	return slices.ContainsFunc(e.Params, func(p httpapi.Param) bool { return p.Name == param })
+}
+
+func (i *instance) get(target, secret string) *httptest.ResponseRecorder {
+	return i.do("GET", target, nil, func(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", secret) })
+}
+
+// DO-05: every list of every room has pages of a bounded size and a deepest one.
+func TestDO05_EveryListIsBounded(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	secret := i.token(t, i.root, access.ScopeAPI)
+	lists := 0
+	for _, e := range i.Endpoints() {
+		if !has(e, "per_page") {
+			continue
+		}
+		lists++
+		path := at(e, i.root.ID)
+		for query, want := range map[string]string{"": "20", "?per_page=100": "100", "?per_page=101": "100", "?per_page=999999999999": "100"} {
+			if w := i.get(path+query, secret); w.Code != http.StatusOK || w.Header().Get("X-Per-Page") != want {
+				t.Errorf("%s%s: %d, %s to a page", e.Route, query, w.Code, w.Header().Get("X-Per-Page"))
+			}
+		}
+		for query, want := range map[string]int{
+			"?page=500&per_page=100": http.StatusOK, "?page=501&per_page=100": http.StatusMethodNotAllowed,
+			"?page=2501": http.StatusMethodNotAllowed, "?page=9223372036854775807": http.StatusMethodNotAllowed,
+			"?per_page=0": http.StatusBadRequest, "?per_page=-1": http.StatusBadRequest,
+		} {
+			if w := i.get(path+query, secret); w.Code != want {
+				t.Errorf("%s%s: %d %s", e.Route, query, w.Code, w.Body)
+			}
+		}
+	}
+	if lists < 10 {
+		t.Errorf("only %d lists were found", lists)
+	}
+}
+
+// DO-06: signs that mean something to LIKE mean themselves, however many there are. Ten thousand names of 250 letters
+// against a pattern of some hundred wildcards would take minutes.
+func TestDO06_WildcardsAreLiteralAndFloodsAreFast(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	if _, err := i.DB.Exec(t.Context(), `
+		insert into users (username, name, email, projects_limit, created_at, updated_at)
+		select 'flood' || n, repeat('a', 250), 'flood' || n || '@example.com', 1, now(), now() from generate_series(1, 10000) n`); err != nil {
+		t.Fatal(err)
+	}
+	odd := usertest.New(t, i.DB, usertest.Named("odd"), usertest.With("name", `100%_\ sure`))
+	secret := i.token(t, i.root, access.ScopeAPI)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	search := func(path, term string) string {
+		return i.do("GET", path+"?search="+url.QueryEscape(term), nil, func(r *http.Request) {
+			*r = *r.WithContext(ctx)
+			r.Header.Set("PRIVATE-TOKEN", secret)
+		}).Body.String()
+	}
+	for _, sign := range []string{"%", "_", `\`, "%_", `\%`, "*", "%a", "_a%"} {
+		for _, path := range []string{"/api/v4/users", "/api/v4/personal_access_tokens"} {
+			if got := search(path, strings.Repeat(sign, 400/len(sign))); got != "[]" {
+				t.Errorf("%s finds %.200s with a flood of %s", path, got, sign)
+			}
+		}
+	}
+	for _, term := range []string{"0%_", `%_\`, `_\ s`, `100%_\ sure`} {
+		if got := search("/api/v4/users", term); strings.Count(got, `"username":"`) != 1 || !strings.Contains(got, odd.Username) {
+			t.Errorf("%q finds %.200s", term, got)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		t.Error("the floods took too long")
+	}
+}
