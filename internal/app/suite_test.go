@@ -53,7 +53,7 @@ type instance struct {
 	ann     *user.User
 }
 
-func newInstance(t *testing.T, environ ...string) *instance {
+func newInstance(t testing.TB, environ ...string) *instance {
 	t.Helper()
 	cfg, err := config.Load("", append([]string{"STITHY_EXTERNAL_URL=https://forge.example"}, environ...))
 	if err != nil {
