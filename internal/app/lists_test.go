@@ -94,7 +94,7 @@ func TestDO06_WildcardsAreLiteralAndFloodsAreFast(t *testing.T) {
 			}
 		}
 	}
-	for _, term := range []string{"0%_", `%_\`, `_\ s`, `100%_\ sure`} {
+	for _, term := range []string{"100%_", `_\ sure`, `100%_\ sure`} {
 		if got := search("/api/v4/users", term); strings.Count(got, `"username":"`) != 1 || !strings.Contains(got, odd.Username) {
 			t.Errorf("%q finds %.200s", term, got)
 		}
