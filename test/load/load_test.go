@@ -1,0 +1,179 @@
+// Package load holds the lists to their promise at scale: a page costs the
+// same wherever it is, every filter and search has an index, and nothing
+// counts a table.
+//
+// The cost of a request is what PostgreSQL counted for it: buffers touched
+// and rows read, through the real server on its one connection, prepared
+// statements and their plans included. That is exact and the same on every
+// machine, unlike time.
+//
+// STITHY_LOAD_USERS sets how many users there are; `make load` sets a million.
+package load
+
+import (
+	"cmp"
+
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+
+	"os"
+	"path/filepath"
+
+	"strconv"
+
+	"testing"
+	"time"
+
+	"stithy/internal/app"
+	"stithy/internal/platform/config"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/postgres/postgrestest"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/token/tokentest"
+	"stithy/test/load/crowd"
+)
+
+const (
+	// maxBuffers is what a page may touch, its bounded count included.
+	maxBuffers = 20_000
+	// maxCounted is how far a list is counted.
+	maxCounted = 10_001
+)
+
+// forge is the application on a database with many users.
+type forge struct {
+	app          *app.App
+	server       *httptest.Server
+	users        int
+	admin, plain string // tokens
+}
+
+func newForge(t *testing.T) *forge {
+	t.Helper()
+	users, err := strconv.Atoi(cmp.Or(os.Getenv("STITHY_LOAD_USERS"), "20000"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := postgrestest.URL(t)
+	began := time.Now()
+	if err := crowd.Fill(t.Context(), address, users); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d users in %v", users, time.Since(began).Round(time.Second))
+
+	dir := t.TempDir()
+	if err := secretbox.Generate(filepath.Join(dir, "secret.key")); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load("", []string{
+		"STITHY_DATABASE_URL=" + address, "STITHY_DATA_DIR=" + dir,
+		"STITHY_DATABASE_MAX_CONNS=1", // all requests and all questions about them share a session
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &forge{users: users}
+	if f.app, err = app.New(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.app.Close)
+	if err := errors.Join(f.app.Prepare(t.Context()), f.app.Ready(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	f.server = httptest.NewServer(f.app.Handler())
+	t.Cleanup(f.server.Close)
+	f.admin, f.plain = f.token(t, "admin"), f.token(t, "not admin")
+	return f
+}
+
+// token is that of an active person who meets a condition.
+func (f *forge) token(t *testing.T, condition string) string {
+	t.Helper()
+	id, err := postgres.Value[int64](t.Context(), f.app.DB,
+		`select id from users where state = 'active' and kind = 'human' and `+condition+` order by id limit 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tokentest.New(t, f.app.DB, f.app.Box, id)
+}
+
+// answer is what came back, and how long it took.
+type answer struct {
+	header http.Header
+	ids    []int64
+	took   time.Duration
+}
+
+func (f *forge) get(t *testing.T, path, token string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, f.server.URL+"/api/v4"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Private-Token", token)
+	began := time.Now()
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(began)
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s %s", path, res.Status, body)
+	}
+	var rows []struct {
+		ID int64 `json:"id"`
+	}
+	if err := json.Unmarshal(body, &rows); err != nil {
+		t.Fatalf("%s: %v in %.200s", path, err, body)
+	}
+	a := answer{header: res.Header, took: took}
+	for _, row := range rows {
+		a.ids = append(a.ids, row.ID)
+	}
+	return a
+}
+
+// cost is what PostgreSQL did for a request.
+type cost struct {
+	Buffers  int64 // of all tables and their indexes
+	SeqRows  int64 // of users, read in no order
+	SeqScans int64
+	Rows     int64 // of users, read by an index
+}
+
+func (c cost) minus(o cost) cost {
+	return cost{c.Buffers - o.Buffers, c.SeqRows - o.SeqRows, c.SeqScans - o.SeqScans, c.Rows - o.Rows}
+}
+
+// counters reads what the session has done so far.
+func (f *forge) counters(t *testing.T) cost {
+	t.Helper()
+	if _, err := f.app.DB.Exec(t.Context(), "select pg_stat_force_next_flush()"); err != nil {
+		t.Fatal(err)
+	}
+	c, err := postgres.One[cost](t.Context(), f.app.DB, `
+		select (select sum(coalesce(heap_blks_read, 0) + coalesce(heap_blks_hit, 0) + coalesce(idx_blks_read, 0) + coalesce(idx_blks_hit, 0))
+			from pg_statio_user_tables)::bigint as buffers, seq_tup_read as seq_rows, seq_scan as seq_scans,
+			(select sum(idx_tup_read) from pg_stat_user_indexes i where i.relid = t.relid)::bigint as rows
+		from pg_stat_user_tables t where relname = 'users'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (f *forge) measure(t *testing.T, path, token string) (answer, cost) {
+	t.Helper()
+	before := f.counters(t)
+	a := f.get(t, path, token)
+	return a, f.counters(t).minus(before)
+}

@@ -1,0 +1,153 @@
+package load
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"stithy/internal/kit/paging"
+	"stithy/internal/platform/postgres"
+)
+
+// large is from how many users on a plan that reads the whole table is wrong;
+// below, it may be the best.
+const large = 200_000
+
+// All facts share one crowd: filling it takes the most of their time.
+func TestListsOfManyUsers(t *testing.T) {
+	f := newForge(t)
+	t.Run("keyset pages cost the same wherever they are", f.pagesAreFlat)
+	t.Run("username and search use an index", f.lookupsUseAnIndex)
+	t.Run("every filter reads a bounded part", f.filtersAreBounded)
+	t.Run("no list counts more than it tells", f.totalsAreBounded)
+}
+
+func (f *forge) pagesAreFlat(t *testing.T) {
+	for who, token := range f.people() {
+		for _, order := range []string{"id", "name", "username"} {
+			for _, sort := range []string{"asc", "desc"} {
+				first := "/users?pagination=keyset&order_by=" + order + "&sort=" + sort
+				middle := first + "&cursor=" + f.middle(t, order, sort)
+				f.get(t, first, token)
+				f.get(t, middle, token)
+				_, one := f.measure(t, first, token)
+				_, other := f.measure(t, middle, token)
+				// A few blocks more are the depth of an index, not the length of the table.
+				if float64(other.Buffers) > 1.5*float64(one.Buffers)+16 {
+					t.Errorf("%s by %s %s: %d blocks for the first page, %d in the middle", who, order, sort, one.Buffers, other.Buffers)
+				}
+				a, b := f.median(t, first, token), f.median(t, middle, token)
+				t.Logf("%-6s %-8s %-4s: %3d and %3d blocks, p50 %v and %v, ratio %.2f", who, order, sort, one.Buffers, other.Buffers,
+					a.Round(time.Microsecond), b.Round(time.Microsecond), float64(b)/float64(a))
+				if f.users >= large && float64(b) > 1.5*float64(a) {
+					t.Errorf("%s by %s %s: p50 %v for the first page, %v in the middle", who, order, sort, a, b)
+				}
+			}
+		}
+	}
+}
+
+// middle is the cursor after the row in the middle of the table.
+func (f *forge) middle(t *testing.T, order, sort string) string {
+	t.Helper()
+	type place struct{ Key, ID string }
+	p, err := postgres.One[place](t.Context(), f.app.DB,
+		`select `+order+`::text as key, id::text from users order by `+order+`, id offset $1 limit 1`, f.users/2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := paging.Cursor{OrderBy: order, Desc: sort == "desc", After: []string{p.Key, p.ID}}
+	if order == "id" {
+		c.After = c.After[1:]
+	}
+	return c.String()
+}
+
+// median is the p50 of 200 requests.
+func (f *forge) median(t *testing.T, path, token string) time.Duration {
+	t.Helper()
+	took := make([]time.Duration, 200)
+	for i := range took {
+		took[i] = f.get(t, path, token).took
+	}
+	slices.Sort(took)
+	return took[len(took)/2]
+}
+
+func (f *forge) people() map[string]string {
+	return map[string]string{"admin": f.admin, "plain": f.plain}
+}
+
+func (f *forge) lookupsUseAnIndex(t *testing.T) {
+	for who, token := range f.people() {
+		for _, term := range []string{
+			"user", "lovelace", "zzzz", "ma", "a", "%", "_", "user_", "100%", "%%%", "maria garcia", "Maria", "@paul.liu20",
+			"paul.liu20@example.org", "er0", "...", `\`, "日本語", "us%er", "Wei", "Mar",
+		} {
+			for _, with := range []string{"", "&order_by=name&sort=asc", "&pagination=keyset", "&page=3", "&active=true"} {
+				f.bounded(t, who, "/users?search="+url.QueryEscape(term)+with, token, true)
+			}
+		}
+		f.bounded(t, who, "/users?username=USER00048271", token, true)
+		f.bounded(t, who, "/users?username=nobody", token, true)
+	}
+}
+
+func (f *forge) filtersAreBounded(t *testing.T) {
+	filters := []string{
+		"active=true", "blocked=true", "external=true", "exclude_external=true", "exclude_internal=true", "without_project_bots=true",
+		"created_after=2025-06-01", "created_before=2020-02-01", "created_after=2030-01-01",
+	}
+	admins := append(slices.Clone(filters), "admins=true", "auditors=true", "two_factor=enabled", "two_factor=disabled", "skip_ldap=true",
+		"saml_provider_id=7", "saml_provider_id=8", "extern_uid=uid%3Dx&provider=ldapmain", "custom_attributes%5Bteam%5D=team-10")
+	for _, with := range []string{"", "&pagination=keyset", "&order_by=name&sort=asc"} {
+		for _, filter := range filters {
+			f.bounded(t, "plain", "/users?"+filter+with, f.plain, f.users >= large)
+		}
+		for _, filter := range admins {
+			f.bounded(t, "admin", "/users?"+filter+with, f.admin, f.users >= large)
+		}
+	}
+}
+
+// bounded checks that a request touches a bounded part of the table. The plan
+// of a prepared statement settles after some uses, so it looks at several.
+func (f *forge) bounded(t *testing.T, who, path, token string, indexed bool) {
+	t.Helper()
+	worst := cost{}
+	for range 3 {
+		_, c := f.measure(t, path, token)
+		if c.Buffers > worst.Buffers {
+			worst = c
+		}
+		worst.SeqScans = max(worst.SeqScans, c.SeqScans)
+	}
+	if worst.Buffers > maxBuffers {
+		t.Errorf("%s %s touches %d blocks", who, path, worst.Buffers)
+	}
+	if indexed && worst.SeqScans > 0 && f.users >= large {
+		t.Errorf("%s %s reads the whole table", who, path)
+	}
+}
+
+func (f *forge) totalsAreBounded(t *testing.T) {
+	for who, token := range f.people() {
+		for _, path := range []string{"/users", "/users?active=true", "/users?search=user"} {
+			a, c := f.measure(t, path, token)
+			if a.header.Get("X-Total") != "" || a.header.Get("X-Total-Pages") != "" {
+				t.Errorf("%s %s tells a total of %s", who, path, a.header.Get("X-Total"))
+			}
+			// What is read beside the count is the page, the token and, for a search, what is ranked.
+			if read := c.Rows + c.SeqRows; path == "/users" && read > maxCounted+200 {
+				t.Errorf("%s %s reads %d rows", who, path, read)
+			}
+		}
+	}
+	if a := f.get(t, "/users?username=USER00048271", f.admin); a.header.Get("X-Total") != strconv.Itoa(len(a.ids)) {
+		t.Errorf("a short list has a total of %q", a.header.Get("X-Total"))
+	}
+	t.Log(fmt.Sprintf("%d users, counted to %d", f.users, maxCounted))
+}
