@@ -15,7 +15,7 @@ LINT := bin/tools/golangci-lint
 GOTEST := bin/tools/gotestsum --no-color --format-hide-empty-pkg
 
 # Steps of check, in order.
-CHECKS := check-format check-tidy check-generated lint archtest race fuzz e2e threats
+CHECKS := check-format check-tidy check-generated lint archtest race fuzz e2e small threats
 
 REPORT := bin/report
 
@@ -110,8 +110,13 @@ check-generated: build
 		{ echo "stale, run make generate"; exit 1; }
 	go test ./internal/platform/postgres -run '^TestTheSchemaFileIsFresh$$' -count=1
 
+# The long proofs in small: that they work, and that nothing is absurd.
+small: build
+	go test -count=1 ./test/load
+	go run ./test/bench -quick
+
 archtest:
 	go test -count=1 ./internal/archtest ./internal/ledger
 
 .PHONY: help dev build test race lint fmt generate assets e2e fuzz threats bench load chaos tools check \
-	check-format check-tidy check-generated archtest
+	check-format check-tidy check-generated archtest small
