@@ -298,7 +298,7 @@ func (f Filter) where(l *postgres.List) {
 		l.Where("not exists (select 1 from identities i where i.user_id = u.id and i.provider like 'ldap%')")
 	}
 	if f.SAMLProviderID != 0 {
-		l.Where("exists (select 1 from identities i where i.user_id = u.id and i.saml_provider_id = ?)", f.SAMLProviderID)
+		l.Where("u.id in (select user_id from identities where saml_provider_id = ?)", f.SAMLProviderID)
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.CustomAttributes)) {
 		l.Where("u.id in (select user_id from user_custom_attributes where key = ? and value = ?)", key, f.CustomAttributes[key])
