@@ -37,6 +37,9 @@ func (a Actor) SignedIn() bool { return a.Person != nil }
 // Admin reports whether the person may administer the instance.
 func (a Actor) Admin() bool { return a.Person != nil && a.Person.Admin }
 
+// Auditor reports whether the person may read everything.
+func (a Actor) Auditor() bool { return a.Person != nil && a.Person.Auditor }
+
 // ID is the person's id, or zero.
 func (a Actor) ID() int64 {
 	if a.Person == nil {

@@ -6,11 +6,50 @@ import "stithy/internal/kit/fault"
 // nobody: an open endpoint says Public out loud.
 type Ability string
 
+// On the whole instance.
 const (
 	Public       Ability = "public"        // anyone
 	ReadProfiles Ability = "read_profiles" // look at other people
 	SignIn       Ability = "sign_in"       // act as oneself
 	Administer   Ability = "administer"    // run the instance
+)
+
+// In a group.
+const (
+	ReadGroup         Ability = "read_group"
+	UpdateGroup       Ability = "update_group"
+	DeleteGroup       Ability = "delete_group"
+	TransferGroup     Ability = "transfer_group"
+	ShareGroup        Ability = "share_group"
+	CreateSubgroup    Ability = "create_subgroup"
+	CreateProject     Ability = "create_project"
+	ReadGroupMembers  Ability = "read_group_members"
+	AdminGroupMembers Ability = "admin_group_members"
+	AskToJoinGroup    Ability = "ask_to_join_group"
+	AdminGroupTokens  Ability = "admin_group_tokens"
+	AdminGroupDeploys Ability = "admin_group_deploy_tokens"
+	LeaveGroup        Ability = "leave_group"
+)
+
+// In a project.
+const (
+	ReadProject         Ability = "read_project"
+	ReadCode            Ability = "read_code"
+	UpdateProject       Ability = "update_project"
+	ChangeVisibility    Ability = "change_visibility"
+	ArchiveProject      Ability = "archive_project"
+	TransferProject     Ability = "transfer_project"
+	DeleteProject       Ability = "delete_project"
+	ForkProject         Ability = "fork_project"
+	StarProject         Ability = "star_project"
+	ShareProject        Ability = "share_project"
+	UnlinkFork          Ability = "unlink_fork"
+	ReadProjectMembers  Ability = "read_project_members"
+	AdminProjectMembers Ability = "admin_project_members"
+	AskToJoinProject    Ability = "ask_to_join_project"
+	LeaveProject        Ability = "leave_project"
+	AdminProjectTokens  Ability = "admin_project_tokens"
+	AdminProjectDeploys Ability = "admin_project_deploy_tokens"
 )
 
 // Rank orders people by what they may do on the whole instance.
@@ -24,21 +63,66 @@ const (
 
 func (r Rank) String() string { return [...]string{"anonymous", "signed in", "administrator"}[r] }
 
+// Where says what an ability is about.
+type Where string
+
+const (
+	OnInstance Where = "instance"
+	InGroup    Where = "group"
+	InProject  Where = "project"
+)
+
 // Rule says who holds an ability, and how those who do not are told.
 type Rule struct {
 	Ability Ability
-	From    Rank
+	Where   Where
+	From    Rank // who may hold it at all
+	Role    Role // from which role in the place
+	Seen    bool // those who see the place without a role hold it too
+	Read    bool // changes nothing: auditors hold it
 	Meaning string
 	Refusal error // for anonymous callers; nil asks them to sign in
 }
 
 // Policy is the whole table; docs/api/permissions.md is made from it.
 var Policy = []Rule{
-	{Ability: Public, From: Anonymous, Meaning: "anyone, signed in or not"},
-	{Ability: ReadProfiles, From: Member, Meaning: "look at other people's profiles",
+	{Ability: Public, Where: OnInstance, From: Anonymous, Meaning: "anyone, signed in or not"},
+	{Ability: ReadProfiles, Where: OnInstance, From: Member, Meaning: "look at other people's profiles",
 		Refusal: fault.Because(fault.Forbidden, "Not authorized!")},
-	{Ability: SignIn, From: Member, Meaning: "act as oneself"},
-	{Ability: Administer, From: Administrator, Meaning: "administer the instance"},
+	{Ability: SignIn, Where: OnInstance, From: Member, Meaning: "act as oneself"},
+	{Ability: Administer, Where: OnInstance, From: Administrator, Meaning: "administer the instance"},
+
+	{Ability: ReadGroup, Where: InGroup, Role: MinimalAccess, Seen: true, Read: true, Meaning: "see a group"},
+	{Ability: ReadGroupMembers, Where: InGroup, From: Member, Role: Guest, Seen: true, Read: true, Meaning: "see who is in a group"},
+	{Ability: AskToJoinGroup, Where: InGroup, From: Member, Seen: true, Meaning: "ask to join a group"},
+	{Ability: LeaveGroup, Where: InGroup, From: Member, Role: MinimalAccess, Seen: true, Meaning: "withdraw from a group"},
+	{Ability: CreateProject, Where: InGroup, From: Member, Role: Developer, Meaning: "create projects in a group; the group may ask for more"},
+	{Ability: CreateSubgroup, Where: InGroup, From: Member, Role: Owner, Meaning: "create subgroups; the group may ask for less"},
+	{Ability: UpdateGroup, Where: InGroup, From: Member, Role: Owner, Meaning: "change a group"},
+	{Ability: DeleteGroup, Where: InGroup, From: Member, Role: Owner, Meaning: "delete a group"},
+	{Ability: TransferGroup, Where: InGroup, From: Member, Role: Owner, Meaning: "move a group"},
+	{Ability: ShareGroup, Where: InGroup, From: Member, Role: Owner, Meaning: "let another group into a group"},
+	{Ability: AdminGroupMembers, Where: InGroup, From: Member, Role: Owner, Meaning: "manage the members of a group"},
+	{Ability: AdminGroupTokens, Where: InGroup, From: Member, Role: Owner, Meaning: "manage the access tokens of a group"},
+	{Ability: AdminGroupDeploys, Where: InGroup, From: Member, Role: Owner, Meaning: "manage the deploy tokens of a group"},
+
+	{Ability: ReadProject, Where: InProject, Role: Guest, Seen: true, Read: true, Meaning: "see a project"},
+	{Ability: ReadCode, Where: InProject, Role: Reporter, Seen: true, Read: true, Meaning: "read the code of a project"},
+	{Ability: ReadProjectMembers, Where: InProject, From: Member, Role: Guest, Seen: true, Read: true, Meaning: "see who is in a project"},
+	{Ability: StarProject, Where: InProject, From: Member, Role: Guest, Seen: true, Read: true, Meaning: "star a project"},
+	{Ability: ForkProject, Where: InProject, From: Member, Role: Reporter, Seen: true, Read: true, Meaning: "fork a project"},
+	{Ability: AskToJoinProject, Where: InProject, From: Member, Seen: true, Read: true, Meaning: "ask to join a project"},
+	{Ability: LeaveProject, Where: InProject, From: Member, Role: Guest, Seen: true, Read: true, Meaning: "withdraw from a project"},
+	{Ability: UpdateProject, Where: InProject, From: Member, Role: Maintainer, Meaning: "change a project"},
+	{Ability: ShareProject, Where: InProject, From: Member, Role: Maintainer, Meaning: "let a group into a project"},
+	{Ability: AdminProjectMembers, Where: InProject, From: Member, Role: Maintainer, Meaning: "manage the members of a project"},
+	{Ability: AdminProjectTokens, Where: InProject, From: Member, Role: Maintainer, Meaning: "manage the access tokens of a project"},
+	{Ability: AdminProjectDeploys, Where: InProject, From: Member, Role: Maintainer, Meaning: "manage the deploy tokens of a project"},
+	{Ability: ChangeVisibility, Where: InProject, From: Member, Role: Owner, Meaning: "change who sees a project"},
+	{Ability: ArchiveProject, Where: InProject, From: Member, Role: Owner, Meaning: "archive and unarchive a project"},
+	{Ability: TransferProject, Where: InProject, From: Member, Role: Owner, Meaning: "move a project"},
+	{Ability: UnlinkFork, Where: InProject, From: Member, Role: Owner, Meaning: "cut a fork from its source"},
+	{Ability: DeleteProject, Where: InProject, From: Member, Role: Owner, Meaning: "delete a project"},
 }
 
 // RuleOf finds the rule of an ability.
@@ -77,13 +161,47 @@ func CheckSignedIn(a Actor, can Ability) error {
 	return nil
 }
 
-// Check refuses an actor who does not hold an ability.
+// Check refuses an actor who does not hold an ability on the instance.
 func Check(a Actor, can Ability) error {
 	if err := CheckSignedIn(a, can); err != nil {
 		return err
 	}
-	if r, _ := RuleOf(can); RankOf(a) < r.From {
+	if r, _ := RuleOf(can); r.Where != OnInstance || RankOf(a) < r.From {
 		return fault.New(fault.Forbidden)
 	}
 	return nil
+}
+
+// CheckIn refuses an actor who does not hold an ability in a place that they
+// see.
+func CheckIn(a Actor, can Ability, p Place) error {
+	if err := CheckSignedIn(a, can); err != nil {
+		return err
+	}
+	if !Holds(a, can, p) {
+		return fault.New(fault.Forbidden)
+	}
+	return nil
+}
+
+// Holds decides: administrators hold everything, auditors whatever changes
+// nothing, everyone else what their role or the openness of the place gives.
+func Holds(a Actor, can Ability, p Place) bool {
+	r, known := RuleOf(can)
+	if !known || r.Where == OnInstance || r.From > RankOf(a) {
+		return false
+	}
+	if a.Admin() || (a.Auditor() && r.Read) {
+		return true
+	}
+	from := r.Role
+	if lowered, set := p.Lowered[can]; set {
+		from = lowered
+	}
+	if from > NoRole && p.Role >= from {
+		return true
+	}
+	// A member is never less than a stranger, but on a private place a role
+	// below the one asked for does not count as seeing it.
+	return r.Seen && Sees(a, Place{Visibility: p.Visibility})
 }

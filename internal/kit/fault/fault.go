@@ -21,6 +21,7 @@ const (
 	Unauthenticated        // nobody is signed in, or the credential is unknown
 	TokenUnusable          // the token is known and may not be used any more
 	Forbidden              // the actor may not do this
+	LimitReached           // the actor has as many of these as they may
 	InsufficientScope      // the token may not do this, whoever holds it
 	NotFound               // absent, or hidden from the actor
 	NotOffered             // this way of asking is not offered here

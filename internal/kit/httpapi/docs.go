@@ -191,31 +191,85 @@ func Routes(endpoints []Endpoint) string {
 func Permissions(endpoints []Endpoint) string {
 	var b strings.Builder
 	b.WriteString("# Permissions\n\nMade from the declarations of the endpoints and the policy of `internal/kit/access`; not edited by hand.\n\n")
-	b.WriteString("## Abilities\n\n| Ability | Held by | Meaning |\n|---|---|---|\n")
+	b.WriteString("## Abilities\n\n| Ability | About | Held by | Meaning |\n|---|---|---|---|\n")
 	for _, r := range access.Policy {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Ability, holders(r.From), r.Meaning)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.Ability, r.Where, holders(r), r.Meaning)
 	}
-	b.WriteString("\n## Endpoints\n\nA number is the status of the refusal.\n\n")
+	b.WriteString("\nAdministrators hold every ability. Auditors hold those that change nothing. Who does not see a group or project is told that it does not exist.\n")
+	b.WriteString("\n## Endpoints of the instance\n\nA number is the status of the refusal.\n\n")
 	b.WriteString("| Endpoint | Ability | anonymous | signed in | administrator |\n|---|---|---|---|---|\n")
-	person, admin := &access.Person{ID: 1}, &access.Person{ID: 1, Admin: true}
 	for _, e := range byPath(endpoints) {
+		if e.placed {
+			continue
+		}
 		fmt.Fprintf(&b, "| `%s %s` | `%s` |", e.Method, e.Path, e.Needs)
-		for _, who := range []*access.Person{nil, person, admin} {
+		for _, who := range []*access.Person{nil, {ID: 1}, {ID: 1, Admin: true}} {
 			b.WriteString(" " + verdict(access.Check(access.Actor{Person: who}, e.Needs)) + " |")
 		}
 		b.WriteString("\n")
 	}
+	b.WriteString("\n## Endpoints in groups and projects\n\nIn a public group or project: anonymous callers, callers without a role, each role.\n\n")
+	b.WriteString("| Endpoint | Ability | anonymous | signed in | guest | reporter | developer | maintainer | owner | administrator |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	for _, e := range byPath(endpoints) {
+		if !e.placed {
+			continue
+		}
+		fmt.Fprintf(&b, "| `%s %s` | `%s` |", e.Method, e.Path, e.Needs)
+		for _, s := range Standings {
+			b.WriteString(" " + verdict(access.CheckIn(s.Actor(), e.Needs, access.Place{Visibility: access.Open, Role: s.Role})) + " |")
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n## Exceptions\n\n")
+	for _, e := range byPath(endpoints) {
+		if e.Also != "" {
+			fmt.Fprintf(&b, "- `%s %s`: %s\n", e.Method, e.Path, e.Also)
+		}
+	}
 	return b.String()
 }
 
-func holders(from access.Rank) string {
-	switch from {
-	case access.Anonymous:
+// Standing is one column of the matrix of groups and projects.
+type Standing struct {
+	Name  string
+	Known bool
+	Admin bool
+	Role  access.Role
+}
+
+// Actor is a caller of this standing.
+func (s Standing) Actor() access.Actor {
+	if !s.Known {
+		return access.Actor{}
+	}
+	return access.Actor{Person: &access.Person{ID: 1, Admin: s.Admin}}
+}
+
+// Standings are the columns of the matrix.
+var Standings = []Standing{
+	{Name: "anonymous"}, {Name: "signed in", Known: true},
+	{Name: "guest", Known: true, Role: access.Guest}, {Name: "reporter", Known: true, Role: access.Reporter},
+	{Name: "developer", Known: true, Role: access.Developer}, {Name: "maintainer", Known: true, Role: access.Maintainer},
+	{Name: "owner", Known: true, Role: access.Owner}, {Name: "administrator", Known: true, Admin: true},
+}
+
+// Placed reports whether the ability is about a group or project.
+func (e Endpoint) Placed() bool { return e.placed }
+
+func holders(r access.Rule) string {
+	switch {
+	case r.Where != access.OnInstance && r.Seen && r.From == access.Anonymous:
+		return "everyone who sees it; " + r.Role.String() + " if private"
+	case r.Where != access.OnInstance && r.Seen:
+		return "everyone signed in who sees it"
+	case r.Where != access.OnInstance:
+		return r.Role.String()
+	case r.From == access.Anonymous:
 		return "everyone"
-	case access.Member:
+	case r.From == access.Member:
 		return "everyone signed in"
 	}
-	return from.String() + "s"
+	return r.From.String() + "s"
 }
 
 func verdict(err error) string {

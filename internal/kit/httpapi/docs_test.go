@@ -32,9 +32,10 @@ func TestPermissionsFollowFromThePolicy(t *testing.T) {
 	t.Parallel()
 	got := Permissions(registry())
 	for _, line := range []string{
-		"| `public` | everyone | anyone, signed in or not |",
-		"| `administer` | administrators | administer the instance |",
+		"| `public` | instance | everyone | anyone, signed in or not |",
+		"| `administer` | instance | administrators | administer the instance |",
 		"| Endpoint | Ability | anonymous | signed in | administrator |",
+		"| `read_code` | project | everyone who sees it; Reporter if private | read the code of a project |",
 		"| `GET /things` | `public` | yes | yes | yes |",
 		"| `POST /things` | `sign_in` | 401 | yes | yes |",
 		"| `GET /things/{id}` | `read_profiles` | 403 | yes | yes |",

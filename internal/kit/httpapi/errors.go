@@ -22,6 +22,7 @@ var dialect = map[fault.Kind]struct {
 	fault.Unauthenticated:   {http.StatusUnauthorized, "401 Unauthorized"},
 	fault.TokenUnusable:     {http.StatusUnauthorized, "401 Unauthorized"},
 	fault.Forbidden:         {http.StatusForbidden, "403 Forbidden"},
+	fault.LimitReached:      {http.StatusForbidden, "403 Forbidden"},
 	fault.InsufficientScope: {http.StatusForbidden, "403 Forbidden"},
 	fault.NotFound:          {http.StatusNotFound, "404 Not Found"},
 	fault.NotOffered:        {http.StatusMethodNotAllowed, "405 Not Allowed"},
@@ -53,6 +54,8 @@ func writeError(w http.ResponseWriter, err error) {
 		w.WriteHeader(says.status)
 	case fault.BadParams, fault.NotOffered, fault.UnsupportedMedia:
 		writeJSON(w, says.status, map[string]string{"error": cmp.Or(f.Text, says.words)})
+	case fault.LimitReached:
+		writeJSON(w, says.status, map[string][]string{"error": {cmp.Or(f.Text, says.words)}})
 	case fault.TokenUnusable:
 		// The body is the one for every bad credential; why stands where
 		// clients of bearer tokens look for it.

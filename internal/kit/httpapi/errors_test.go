@@ -22,6 +22,8 @@ func TestEachFaultHasItsStatusAndText(t *testing.T) {
 		{fault.Say(fault.NotOffered, "Keyset pagination is not yet available for this type of request"), 405, `{"error":"Keyset pagination is not yet available for this type of request"}`},
 		{fault.Say(fault.UnsupportedMedia, "The provided content-type 'text/plain' is not supported."), 415, `{"error":"The provided content-type 'text/plain' is not supported."}`},
 
+		{fault.Say(fault.LimitReached, "Your project limit is 1 projects!"), 403, `{"error":["Your project limit is 1 projects!"]}`},
+
 		// The family of what a room answered.
 		{fault.New(fault.Unauthenticated), 401, `{"message":"401 Unauthorized"}`},
 		{fault.Because(fault.Unauthenticated, "no"), 401, `{"message":"401 Unauthorized - no"}`},

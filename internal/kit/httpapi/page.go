@@ -120,6 +120,19 @@ func (l List[T]) writeHeaders(h http.Header, here *url.URL) {
 		u.RawQuery = query.Encode()
 		links = append(links, fmt.Sprintf(`<%s>; rel="%s"`, u.String(), rel))
 	}
+	if l.Request.Keyset && l.Request.ByID {
+		if l.Last != 0 {
+			after := "id_after"
+			if l.Request.Desc {
+				after = "id_before"
+			}
+			link("next", func(q url.Values) {
+				q.Set(after, strconv.FormatInt(l.Last, 10))
+			})
+			h["Link"] = links
+		}
+		return
+	}
 	if l.Request.Keyset {
 		if l.Next != nil {
 			link("next", func(q url.Values) { q.Set("cursor", l.Next.String()) })

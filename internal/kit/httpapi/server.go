@@ -320,8 +320,44 @@ func (x *exchange) here() *url.URL {
 	return &u
 }
 
+// MovedError is the error of a load that found its subject under another name: a
+// reader is sent there, anything else must be sent there by the client.
+type MovedError struct {
+	Param string // of the path
+	To    string // its value now
+}
+
+func (m *MovedError) Error() string { return m.Param + " has moved to " + m.To }
+
+func (x *exchange) moved(m *MovedError) {
+	if !x.reading() {
+		writeJSON(x.w, http.StatusMethodNotAllowed, map[string]string{"message": "Non GET methods are not allowed for moved projects"})
+		return
+	}
+	given := strings.Split(strings.TrimPrefix(x.r.URL.EscapedPath(), x.s.Prefix), "/")
+	for i, segment := range strings.Split(x.endpoint.Path, "/") {
+		if segment == "{"+m.Param+"}" {
+			given[i] = url.PathEscape(m.To)
+		}
+	}
+	query := x.r.URL.Query()
+	for _, name := range secretParams {
+		query.Del(name)
+	}
+	to := strings.TrimSuffix(x.s.ExternalURL.String(), "/") + x.s.Prefix + strings.Join(given, "/")
+	if encoded := query.Encode(); encoded != "" {
+		to += "?" + encoded
+	}
+	x.w.Header().Set("Location", to)
+	writeText(x.w, http.StatusMovedPermanently, "This resource has been moved permanently to "+to)
+}
+
 // fail writes the error; what no client may see is logged here, once.
 func (x *exchange) fail(err error) {
+	if m, ok := errors.AsType[*MovedError](err); ok {
+		x.moved(m)
+		return
+	}
 	if _, shown := fault.Of(err); !shown && !errors.Is(err, errNotText) && x.r.Context().Err() == nil {
 		x.log("request failed", err, nil)
 	}

@@ -31,6 +31,7 @@ type Spec struct {
 	Scopes   []access.Scope // accepted beside api and read_api
 	AnyScope bool           // any token will do
 	JobToken bool           // the token of a running CI job will do
+	Also     string         // whom the handler refuses beyond the ability, or how, for readers
 	Limit    string         // name of the limit on this endpoint, if it has one
 	MaxBody  int64          // larger than usual bodies
 	Note     string         // a deprecation or a warning for readers
@@ -58,6 +59,7 @@ type Endpoint struct {
 
 	pattern string   // the path as the router takes it
 	names   []string // of the path's parameters
+	placed  bool     // the ability is about a group or project, the subject
 	run     func(ctx context.Context, x *exchange) (any, error)
 }
 
@@ -70,12 +72,16 @@ func On[S, P, R any](
 	handle func(context.Context, Call[S, P]) (R, error),
 ) Endpoint {
 	e := newEndpoint(spec, reflect.TypeFor[R]())
+	if e.placed && !reflect.TypeFor[S]().Implements(reflect.TypeFor[Placed]()) {
+		panic("httpapi: " + spec.Route + " needs " + string(spec.Needs) + " in a subject that is no place")
+	}
 	plan := binderOf[P](e.names)
 	e.Params = plan.params()
 	e.run = func(ctx context.Context, x *exchange) (any, error) {
 		call := Call[S, P]{Actor: x.actor}
 		params := reflect.ValueOf(&call.Params).Elem()
-		if !spec.AfterParams {
+		early := !spec.AfterParams
+		if early && !e.placed {
 			if err := access.Check(x.actor, spec.Needs); err != nil {
 				return nil, err
 			}
@@ -86,6 +92,11 @@ func On[S, P, R any](
 		}
 		if call.Subject, err = load(ctx, x.actor, call.Params); err != nil {
 			return nil, err
+		}
+		if early && e.placed {
+			if err := checkIn(x.actor, spec.Needs, call.Subject); err != nil {
+				return nil, err
+			}
 		}
 		if err := x.limit(ctx, spec.Limit); err != nil {
 			return nil, err
@@ -100,8 +111,8 @@ func On[S, P, R any](
 		if list, ok := any(&call.Params).(interface{ reach(int) }); ok {
 			list.reach(x.s.Limits.MaxOffset())
 		}
-		if spec.AfterParams {
-			if err := access.Check(x.actor, spec.Needs); err != nil {
+		if !early {
+			if err := e.check(x.actor, call.Subject); err != nil {
 				return nil, err
 			}
 		}
@@ -111,6 +122,20 @@ func On[S, P, R any](
 		return handle(ctx, call)
 	}
 	return e
+}
+
+// Placed is a subject in which an actor has a role.
+type Placed interface{ Place() access.Place }
+
+func (e Endpoint) check(a access.Actor, subject any) error {
+	if e.placed {
+		return checkIn(a, e.Needs, subject)
+	}
+	return access.Check(a, e.Needs)
+}
+
+func checkIn(a access.Actor, can access.Ability, subject any) error {
+	return access.CheckIn(a, can, subject.(Placed).Place())
 }
 
 // Do joins a declaration without a parent to its handler.
@@ -125,13 +150,14 @@ func newEndpoint(spec Spec, reply reflect.Type) Endpoint {
 	if !ok || !strings.HasPrefix(path, "/") {
 		panic("httpapi: not a route: " + spec.Route)
 	}
-	if _, known := access.RuleOf(spec.Needs); !known {
+	rule, known := access.RuleOf(spec.Needs)
+	if !known {
 		panic(fmt.Sprintf("httpapi: %s needs an unknown ability %q", spec.Route, spec.Needs))
 	}
 	if spec.Status == 0 {
 		spec.Status = http.StatusOK
 	}
-	e := Endpoint{Spec: spec, Method: method, Reply: reply}
+	e := Endpoint{Spec: spec, Method: method, Reply: reply, placed: rule.Where != access.OnInstance}
 	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
 		shown, pattern := segment, segment
 		if name, isParam := strings.CutPrefix(segment, "{"); isParam {

@@ -22,6 +22,10 @@ type Request struct {
 	OrderBy string // a name the list offers
 	Desc    bool
 	Cursor  *Cursor // nil asks for the first keyset page
+
+	// ByID turns keyset pages by a filter on the id in place of a cursor, for
+	// lists whose clients know the filter.
+	ByID bool
 }
 
 // Offset is how many rows come before the page.
@@ -33,6 +37,7 @@ type Result[T any] struct {
 	Total int     // meaningful when Counted
 	More  bool    // rows follow this page
 	Next  *Cursor // keyset paging: where the next page starts
+	Last  int64   // keyset paging by id: the last id of the page, if there is one
 }
 
 // Counted reports whether the total is exact.
@@ -40,7 +45,7 @@ func (r Result[T]) Counted() bool { return r.Total <= MaxTotal }
 
 // Map presents the items of a page.
 func Map[T, U any](r Result[T], present func(T) U) Result[U] {
-	out := Result[U]{Items: make([]U, len(r.Items)), Total: r.Total, More: r.More, Next: r.Next}
+	out := Result[U]{Items: make([]U, len(r.Items)), Total: r.Total, More: r.More, Next: r.Next, Last: r.Last}
 	for i, item := range r.Items {
 		out.Items[i] = present(item)
 	}
