@@ -205,6 +205,9 @@ type rotateParams struct {
 }
 
 func (s *Service) handleRotate(ctx context.Context, call httpapi.Call[httpapi.None, rotateParams]) (entityOnce, error) {
+	if user.ActsAsBot(call.Actor) {
+		return entityOnce{}, fault.New(fault.Forbidden)
+	}
 	if _, err := s.managed(ctx, call.Actor, call.Params.ID); err != nil {
 		return entityOnce{}, err
 	}
@@ -224,7 +227,7 @@ func (s *Service) handleRotateSelf(ctx context.Context, call httpapi.Call[httpap
 		return entityOnce{}, err
 	}
 	// An impersonation token lives as long as the administrator said.
-	if bot := user.FromActor(call.Actor); !t.managedBy(call.Actor) || (bot != nil && bot.Kind == user.ProjectBot) {
+	if !t.managedBy(call.Actor) || user.ActsAsBot(call.Actor) {
 		return entityOnce{}, fault.New(fault.Forbidden)
 	}
 	return s.rotate(ctx, call.Actor, t.ID, call.Params.ExpiresAt)
@@ -232,7 +235,7 @@ func (s *Service) handleRotateSelf(ctx context.Context, call httpapi.Call[httpap
 
 func (s *Service) rotate(ctx context.Context, by access.Actor, id int64, expiresAt httpapi.Opt[time.Time]) (entityOnce, error) {
 	t, secret, err := s.Rotate(ctx, by, id, expiresAt.Ptr())
-	if text, ok := sentence(err); ok {
+	if text, ok := Sentence(err); ok {
 		err = fault.Because(fault.Rejected, "%s", text)
 	}
 	return s.presentOnce(t, secret), err
@@ -301,7 +304,7 @@ func (s *Service) handleCreateLimited(ctx context.Context, call httpapi.Call[htt
 
 func (s *Service) create(ctx context.Context, by access.Actor, userID int64, d Draft) (entityOnce, error) {
 	t, secret, err := s.Create(ctx, by, userID, d)
-	if text, ok := sentence(err); ok {
+	if text, ok := Sentence(err); ok {
 		err = fault.Say(fault.Unprocessable, "%s", text)
 	}
 	return s.presentOnce(t, secret), err
@@ -315,8 +318,8 @@ func scopesOf(names []string) access.Scopes {
 	return scopes
 }
 
-// sentence says in words what is wrong with the attributes of a token.
-func sentence(err error) (text string, ok bool) {
+// Sentence says in words what is wrong with the attributes of a token.
+func Sentence(err error) (text string, ok bool) {
 	f, isFault := fault.Of(err)
 	if !isFault || len(f.Fields) == 0 {
 		return "", false

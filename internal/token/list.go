@@ -23,7 +23,7 @@ type Filter struct {
 
 // List reads one page of tokens, oldest first.
 func (s *Service) List(ctx context.Context, f Filter, req paging.Request) (paging.Result[Token], error) {
-	l := postgres.From("personal_access_tokens t").Columns(columns).Order(postgres.Key{Expr: "t.id"})
+	l := postgres.From("personal_access_tokens t").Columns(Columns).Order(postgres.Key{Expr: "t.id"})
 	if f.UserID != nil {
 		l.Where("t.user_id = ?", *f.UserID)
 	}

@@ -2,8 +2,8 @@ package token
 
 import "stithy/internal/user"
 
-// columns are those of Token, from a table called t.
-const columns = `t.id, t.user_id, t.name, t.scopes, t.impersonation, t.expires_at, t.revoked_at, t.last_used_at, t.family_id,
+// Columns are those of Token, from a table called t.
+const Columns = `t.id, t.user_id, t.name, t.scopes, t.impersonation, t.expires_at, t.revoked_at, t.last_used_at, t.family_id,
 	t.created_at, t.updated_at`
 
 const (
@@ -13,7 +13,7 @@ select t.id as token_id, t.scopes, t.impersonation, t.expires_at, t.revoked_at, 
 from personal_access_tokens t join users u on u.id = t.user_id
 where t.digest = $1 and u.removal is null`
 
-	sqlFind = `select ` + columns + ` from personal_access_tokens t where t.id = $1`
+	sqlFind = `select ` + Columns + ` from personal_access_tokens t where t.id = $1`
 
 	// Rotations of one family wait for each other at its first token, so that
 	// whoever looks for the newest one after that finds it.
@@ -23,7 +23,7 @@ where first.id = (select coalesce(t.family_id, t.id) from personal_access_tokens
 for update`
 
 	sqlLock = `
-select ` + columns + `, u.username as owner_username, u.name as owner_name
+select ` + Columns + `, u.username as owner_username, u.name as owner_name
 from personal_access_tokens t join users u on u.id = t.user_id
 where t.id = $1
 for update of t`
@@ -39,7 +39,7 @@ order by t.id desc limit 1`
 insert into personal_access_tokens as t (user_id, name, digest, scopes, impersonation, expires_at, replaces_id, family_id,
 	created_by_id, created_at, updated_at)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
-returning ` + columns
+returning ` + Columns
 
 	sqlRevoke = `update personal_access_tokens set revoked_at = $2, updated_at = $2 where id = $1`
 )

@@ -78,15 +78,25 @@ var errNotPermitted = fault.Say(fault.Unprocessable, "Not permitted to create")
 
 // Create makes a token for an account and returns its secret, which is not
 // kept. An actor without a credential is the operator at the machine itself.
-func (s *Service) Create(ctx context.Context, by access.Actor, userID int64, d Draft) (Token, secretbox.Secret, error) {
+func (s *Service) Create(ctx context.Context, by access.Actor, userID int64, d Draft) (t Token, secret secretbox.Secret, err error) {
 	owner, err := s.users.Find(ctx, userID)
 	if err != nil {
 		return Token{}, "", err
 	}
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		t, secret, err = s.CreateIn(ctx, tx, by, owner, d)
+		return err
+	})
+	return t, secret, err
+}
+
+// CreateIn is Create as part of a larger change, which may have made the
+// account, too.
+func (s *Service) CreateIn(ctx context.Context, tx pgx.Tx, by access.Actor, owner *user.User, d Draft) (Token, secretbox.Secret, error) {
 	if !mayReceive(owner) || (by.Is(owner.ID) && owner.Kind == user.ProjectBot) {
 		return Token{}, "", errNotPermitted
 	}
-	latest, err := s.latestFor(ctx, by, owner)
+	latest, err := s.latestFor(ctx, tx, by, owner)
 	if err != nil {
 		return Token{}, "", err
 	}
@@ -101,30 +111,27 @@ func (s *Service) Create(ctx context.Context, by access.Actor, userID int64, d D
 	if err := checkPower(by.Credential, d.Scopes); err != nil {
 		return Token{}, "", err
 	}
-	var t Token
 	secret := s.newSecret()
-	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		if t, err = s.insert(ctx, tx, by, secret, owner.ID, d, nil); err != nil {
-			return err
-		}
-		return s.bus.Publish(ctx, tx, Event{What: Created, By: by, Token: t, Username: owner.Username, Name: owner.Name})
-	})
-	return t, secret, err
+	t, err := s.insert(ctx, tx, by, secret, owner.ID, d, nil)
+	if err != nil {
+		return Token{}, "", err
+	}
+	return t, secret, s.bus.Publish(ctx, tx, Event{What: Created, By: by, Token: t, Username: owner.Username, Name: owner.Name})
 }
 
 // latestFor is the last day on which a new token may expire. One that holds
-// its maker's own power, or an administrator's, ends no later than the token
-// that made it: a leaked token does not live on in its children.
-func (s *Service) latestFor(ctx context.Context, by access.Actor, owner *user.User) (time.Time, error) {
+// its maker's own power, as a bot does, or an administrator's, ends no later
+// than the token that made it: a leaked token does not live on in its children.
+func (s *Service) latestFor(ctx context.Context, tx pgx.Tx, by access.Actor, owner *user.User) (time.Time, error) {
 	latest := latestExpiry(s.clock.Now(), s.settings.Current().MaxPersonalAccessTokenLifetime)
-	if !owner.Admin && !by.Is(owner.ID) {
+	if !owner.Admin && !by.Is(owner.ID) && owner.Kind != user.ProjectBot {
 		return latest, nil
 	}
 	switch by.Credential.Kind {
 	case access.NoCredential, access.Session:
 		return latest, nil
 	case access.PersonalToken:
-		expiry, err := postgres.Value[*time.Time](ctx, s.db, sqlExpiry, by.Credential.ID)
+		expiry, err := postgres.Value[*time.Time](ctx, tx, sqlExpiry, by.Credential.ID)
 		if expiry != nil {
 			latest = earlier(latest, *expiry)
 		}
@@ -223,13 +230,16 @@ func (s *Service) Rotate(ctx context.Context, by access.Actor, id int64, expires
 
 // Revoke ends a token; one that has ended stays as it is.
 func (s *Service) Revoke(ctx context.Context, by access.Actor, id int64) error {
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
-		t, err := s.lock(ctx, tx, id)
-		if err != nil || t.RevokedAt != nil {
-			return err
-		}
-		return s.revoke(ctx, tx, by, t, "")
-	})
+	return s.db.InTx(ctx, func(tx pgx.Tx) error { return s.RevokeIn(ctx, tx, by, id) })
+}
+
+// RevokeIn is Revoke as part of a larger change.
+func (s *Service) RevokeIn(ctx context.Context, tx pgx.Tx, by access.Actor, id int64) error {
+	t, err := s.lock(ctx, tx, id)
+	if err != nil || t.RevokedAt != nil {
+		return err
+	}
+	return s.revoke(ctx, tx, by, t, "")
 }
 
 func (s *Service) revoke(ctx context.Context, tx pgx.Tx, by access.Actor, t owned, why string) error {

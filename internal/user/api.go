@@ -108,7 +108,7 @@ type success struct {
 func (s *Service) decision(verb, summary, refusal string, status int, do func(context.Context, access.Actor, int64) error) httpapi.Endpoint {
 	return httpapi.Do(httpapi.Spec{
 		Route: "POST /users/{id:digits}/" + verb, Needs: access.SignIn, Status: status, Summary: summary,
-		Note: "Administrators only.",
+		Also: "administrators only",
 	}, func(ctx context.Context, call httpapi.Call[httpapi.None, Ref]) (success, error) {
 		if !call.Actor.Admin() {
 			return success{}, fault.Say(fault.Forbidden, "%s", refusal)
@@ -162,6 +162,7 @@ func (p listParams) filter(a access.Actor, paid bool) Filter {
 		ExcludeActive: p.ExcludeActive, CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore, Visible: a,
 	}
 	if a.Admin() {
+		f.WithoutProjects = p.WithoutProjects
 		f.Provider, f.ExternUID, f.TwoFactor, f.Admins = p.Provider, p.ExternUID, p.TwoFactor, p.Admins
 		f.CustomAttributes = p.CustomAttributes
 	}

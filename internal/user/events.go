@@ -64,6 +64,26 @@ func (e Event) Deed() bus.Deed {
 	return d
 }
 
+// Updated tells the rooms above that an account changed, in the transaction
+// that changed it.
+type Updated struct {
+	By            access.Actor
+	Before, After *User
+}
+
+// EventName is for logs.
+func (Updated) EventName() string { return "user_updated" }
+
+// Leaving asks the rooms above whether an account may go. One that objects
+// answers with a fault, and nothing happens.
+type Leaving struct {
+	UserID int64
+	Hard   bool
+}
+
+// EventName is for logs.
+func (Leaving) EventName() string { return "user_leaving" }
+
 // Removing tells the rooms above that an account is about to go, in the
 // transaction that removes it: hand what it made to the ghost, or delete it.
 type Removing struct {

@@ -29,13 +29,16 @@ func (s *Service) Register(r *jobqueue.Registry) {
 // Remove marks an account and queues the job that takes it apart. From then
 // on it is not found. Hard removal also deletes what the person made.
 func (s *Service) Remove(ctx context.Context, by access.Actor, id int64, hard bool) error {
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
-		u, err := s.lock(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		return s.mark(ctx, tx, by, u, hard, Destroyed)
-	})
+	return s.db.InTx(ctx, func(tx pgx.Tx) error { return s.RemoveIn(ctx, tx, by, id, hard) })
+}
+
+// RemoveIn is Remove as part of a larger change.
+func (s *Service) RemoveIn(ctx context.Context, tx pgx.Tx, by access.Actor, id int64, hard bool) error {
+	u, err := s.lock(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	return s.mark(ctx, tx, by, u, hard, Destroyed)
 }
 
 // Reject removes an account that waits for approval.
@@ -55,6 +58,9 @@ func (s *Service) Reject(ctx context.Context, by access.Actor, id int64) error {
 func (s *Service) mark(ctx context.Context, tx pgx.Tx, by access.Actor, u *User, hard bool, what What) error {
 	if u.Kind.Internal() {
 		return fault.Because(fault.Forbidden, "An internal user cannot be removed")
+	}
+	if err := s.bus.Publish(ctx, tx, Leaving{UserID: u.ID, Hard: hard}); err != nil {
+		return err
 	}
 	removal := "soft"
 	if hard {

@@ -43,6 +43,7 @@ type Filter struct {
 	CreatedAfter, CreatedBefore time.Time
 	Provider, ExternUID         string
 	TwoFactor                   string // "enabled" or "disabled"; anything else is ignored
+	WithoutProjects             bool
 	Admins, Auditors, SkipLDAP  bool
 	SAMLProviderID              int64
 	CustomAttributes            map[string]string
@@ -290,6 +291,10 @@ func (f Filter) where(l *postgres.List) {
 	}
 	if f.Admins {
 		l.Where("u.admin")
+	}
+	if f.WithoutProjects { // neither a member of one nor its maker
+		l.Where("not exists (select 1 from members m where m.user_id = u.id and m.project_id is not null) " +
+			"and not exists (select 1 from projects p where p.creator_id = u.id and not p.removal)")
 	}
 	if f.Auditors {
 		l.Where("u.auditor")

@@ -18,7 +18,7 @@ const briefColumns = `u.id, u.username, u.name, u.state, u.kind, u.locked_at, u.
 const (
 	sqlByID       = `select ` + Columns + ` from users u where u.id = $1 and u.removal is null`
 	sqlByUsername = `select ` + Columns + ` from users u where lower(u.username) = lower($1) and u.removal is null`
-	sqlLock       = `select ` + Columns + ` from users u where u.id = $1 and u.removal is null for update of u`
+	sqlLock       = `select ` + Columns + ` from users u where u.id = $1 and u.removal is null for no key update of u`
 
 	sqlBriefs = `select ` + briefColumns + ` from users u where u.id = any($1::bigint[])`
 

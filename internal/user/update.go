@@ -66,6 +66,9 @@ func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attri
 				return err
 			}
 		}
+		if err := s.bus.Publish(ctx, tx, Updated{By: by, Before: &before, After: u}); err != nil {
+			return err
+		}
 		return s.publishChanges(ctx, tx, by, &before, u, hash != nil)
 	})
 	return u, err
