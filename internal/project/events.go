@@ -1,0 +1,103 @@
+package project
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/group"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+)
+
+// What names an administrative act on a project; the audit trail keeps it.
+type What string
+
+const (
+	Created              What = "project_created"
+	Destroyed            What = "project_destroyed"
+	WasArchived          What = "project_archived"
+	WasUnarchived        What = "project_unarchived"
+	NameChanged          What = "project_name_updated"
+	PathChanged          What = "project_path_updated"
+	VisibilityChanged    What = "project_visibility_level_updated"
+	Moved                What = "project_namespace_updated"
+	DefaultBranchChanged What = "project_default_branch_updated"
+	MergeMethodChanged   What = "project_merge_method_updated"
+	Forked               What = "project_fork_operation"
+	ForkCut              What = "project_fork_relationship_removed"
+	AttributeSet         What = "project_custom_attribute_updated"
+	AttributeCut         What = "project_custom_attribute_destroyed"
+)
+
+// Event is an act on a project, published in the transaction that did it.
+type Event struct {
+	What    What
+	By      access.Actor
+	Project *Project
+	Message string
+	Change  *bus.Change
+}
+
+// EventName is the act.
+func (e Event) EventName() string { return string(e.What) }
+
+// Deed is the act as the audit trail keeps it. The end of a project stands in
+// the trail of its group, which outlives it.
+func (e Event) Deed() bus.Deed {
+	p := e.Project
+	d := bus.Deed{
+		Type: string(e.What), By: e.By, Message: e.Message, Change: e.Change, Entity: p.Entity(),
+		Target: bus.Target{Type: "Project", ID: p.ID, Details: p.Name},
+	}
+	switch e.What {
+	case Created:
+		d.Add = "project"
+	case Destroyed:
+		d.Remove = "project"
+		if p.NamespaceKind == string(group.Shared) {
+			d.Entity = bus.Entity{Kind: bus.OfGroup, ID: p.NamespaceID, Path: p.NamespaceFullPath, Name: p.NamespaceName}
+		}
+	}
+	return d
+}
+
+// Removing tells the rooms above that a project is about to go, in the
+// transaction that removes it: delete or hand over what hangs on it and no
+// foreign key takes along.
+type Removing struct{ ProjectID int64 }
+
+// EventName is for logs.
+func (Removing) EventName() string { return "project_removing" }
+
+func (s *Service) publishChanges(ctx context.Context, tx pgx.Tx, by access.Actor, before, after *Project) error {
+	type change struct {
+		what           What
+		name, from, to string
+	}
+	changes := []change{
+		{NameChanged, "name", before.Name, after.Name},
+		{PathChanged, "path", before.FullPath(), after.FullPath()},
+		{VisibilityChanged, "visibility", visibilityTitle[before.Visibility], visibilityTitle[after.Visibility]},
+		{DefaultBranchChanged, "default_branch", s.defaultBranch(before), s.defaultBranch(after)},
+		{MergeMethodChanged, "merge_method", before.Settings.MergeMethod, after.Settings.MergeMethod},
+	}
+	was, is := before.Features.levels(), after.Features.levels()
+	for i, level := range is {
+		changes = append(changes, change{
+			What("project_feature_" + level.area + "_access_level_updated"), level.area + "_access_level", string(*was[i].level), string(*level.level),
+		})
+	}
+	for _, c := range changes {
+		if c.from == c.to {
+			continue
+		}
+		e := Event{What: c.what, By: by, Project: after, Change: &bus.Change{What: c.name, From: c.from, To: c.to}}
+		if err := s.Bus.Publish(ctx, tx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var visibilityTitle = map[access.Visibility]string{access.Private: "Private", access.Internal: "Internal", access.Open: "Public"}

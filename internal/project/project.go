@@ -1,0 +1,169 @@
+// Package project owns projects: their settings, features, visibility, forks
+// and stars, and their life from creation to removal. It does not own the
+// namespaces they stand in (group), who is a member (grant, member), nor what
+// is in their repositories (repository).
+//
+// Tables: projects, project_stars, project_custom_attributes.
+package project
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+)
+
+// Project is a project with the namespace it stands in and the role of
+// whoever asked for it.
+type Project struct {
+	ID             int64
+	NamespaceID    int64
+	CreatorID      *int64
+	Name           string
+	Path           string
+	Description    string
+	Visibility     access.Visibility
+	Archived       bool
+	DefaultBranch  *string
+	Topics         []string
+	Avatar         string
+	Features       Features
+	Settings       Settings
+	Storage        string
+	StarCount      int
+	ForksCount     int
+	ForkedFromID   *int64
+	ImportStatus   string
+	LastActivityAt time.Time
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+
+	NamespaceKind       string
+	NamespaceName       string
+	NamespacePath       string
+	NamespaceFullName   string
+	NamespaceFullPath   string
+	NamespaceParentID   *int64
+	NamespaceOwnerID    *int64
+	NamespaceVisibility access.Visibility
+	NamespaceAvatar     string
+
+	Role access.Role
+}
+
+// FullPath is the path that the project is found under.
+func (p *Project) FullPath() string { return p.NamespaceFullPath + "/" + p.Path }
+
+// FullName is the names on the way to the project.
+func (p *Project) FullName() string { return p.NamespaceFullName + " / " + p.Name }
+
+// ModifiedAt lets a client delete only what it has seen.
+func (p *Project) ModifiedAt() time.Time { return p.UpdatedAt }
+
+// Place is the project as the actor stands in it.
+func (p *Project) Place() access.Place {
+	return access.Place{Visibility: p.Visibility, Role: p.Role}
+}
+
+// Entity is the owner of the project's trail.
+func (p *Project) Entity() bus.Entity {
+	return bus.Entity{Kind: bus.OfProject, ID: p.ID, Path: p.FullPath(), Name: p.Name}
+}
+
+// Level says who may use a feature.
+type Level string
+
+const (
+	Off       Level = "disabled"
+	Members   Level = "private"
+	Everyone  Level = "enabled" // who sees the project
+	Strangers Level = "public"  // Pages alone: anyone, even of a private project
+)
+
+// Features are the parts of a project and who may use them. Absent members
+// have their defaults.
+type Features struct {
+	Issues                Level `json:"issues"`
+	Repository            Level `json:"repository"`
+	MergeRequests         Level `json:"merge_requests"`
+	Forking               Level `json:"forking"`
+	Wiki                  Level `json:"wiki"`
+	Builds                Level `json:"builds"`
+	Snippets              Level `json:"snippets"`
+	Pages                 Level `json:"pages"`
+	Analytics             Level `json:"analytics"`
+	ContainerRegistry     Level `json:"container_registry"`
+	SecurityAndCompliance Level `json:"security_and_compliance"`
+	Releases              Level `json:"releases"`
+	Environments          Level `json:"environments"`
+	FeatureFlags          Level `json:"feature_flags"`
+	Infrastructure        Level `json:"infrastructure"`
+	Monitor               Level `json:"monitor"`
+}
+
+// levels are the features by name, in the order that the API shows them.
+func (f *Features) levels() []namedLevel {
+	return []namedLevel{
+		{"issues", &f.Issues}, {"repository", &f.Repository}, {"merge_requests", &f.MergeRequests}, {"forking", &f.Forking},
+		{"wiki", &f.Wiki}, {"builds", &f.Builds}, {"snippets", &f.Snippets}, {"pages", &f.Pages}, {"analytics", &f.Analytics},
+		{"container_registry", &f.ContainerRegistry}, {"security_and_compliance", &f.SecurityAndCompliance}, {"releases", &f.Releases},
+		{"environments", &f.Environments}, {"feature_flags", &f.FeatureFlags}, {"infrastructure", &f.Infrastructure}, {"monitor", &f.Monitor},
+	}
+}
+
+type namedLevel struct {
+	area  string
+	level *Level
+}
+
+func defaultFeatures() Features {
+	return Features{
+		Issues: Everyone, Repository: Everyone, MergeRequests: Everyone, Forking: Everyone, Wiki: Everyone, Builds: Everyone,
+		Snippets: Everyone, Pages: Members, Analytics: Everyone, ContainerRegistry: Everyone, SecurityAndCompliance: Members,
+		Releases: Everyone, Environments: Everyone, FeatureFlags: Everyone, Infrastructure: Everyone, Monitor: Everyone,
+	}
+}
+
+// Scan reads the document over the defaults.
+func (f *Features) Scan(src any) error {
+	*f = defaultFeatures()
+	return decode(src, f)
+}
+
+// Scan reads the document over the defaults.
+func (s *Settings) Scan(src any) error {
+	*s = defaultSettings()
+	return decode(src, s)
+}
+
+func decode(src, dst any) error {
+	text, ok := src.(string)
+	if !ok {
+		return fmt.Errorf("project: a document comes as %T", src)
+	}
+	return json.Unmarshal([]byte(text), dst)
+}
+
+// MayRead reports whether the actor may use a feature that asks for at least
+// a role on a private project or a members-only feature.
+func (p *Project) MayRead(a access.Actor, level Level, from access.Role) bool {
+	switch {
+	case level == Off:
+		return false
+	case a.Admin(), a.Auditor(), p.Role >= from:
+		return true
+	}
+	return level != Members && access.Sees(a, access.Place{Visibility: p.Visibility})
+}
+
+// MayReadCode reports whether the actor may read the repository.
+func (p *Project) MayReadCode(a access.Actor) bool {
+	return p.MayRead(a, p.Features.Repository, access.Reporter)
+}
+
+// mayFork reports whether the actor may make a copy of the project.
+func (p *Project) mayFork(a access.Actor) bool {
+	return access.Holds(a, access.ForkProject, p.Place()) && p.MayReadCode(a) && p.MayRead(a, p.Features.Forking, access.Guest)
+}

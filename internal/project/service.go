@@ -1,0 +1,87 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"stithy/internal/group"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/wire"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/setting"
+	"stithy/internal/user"
+)
+
+// Deps is what the room needs from below.
+type Deps struct {
+	DB          *postgres.DB
+	Bus         *bus.Bus
+	Queue       *jobqueue.Queue
+	Settings    *setting.Service
+	Users       *user.Service
+	Groups      *group.Service
+	Clock       clock.Clock
+	Log         *slog.Logger
+	ExternalURL string
+	Names       wire.Names
+}
+
+// Service is the use cases of projects.
+type Service struct{ Deps }
+
+// New puts the room together.
+func New(d Deps) *Service { return &Service{Deps: d} }
+
+func (s *Service) today() time.Time { return s.Clock.Now().UTC() }
+
+// defaultBranch is the branch that is shown first, also while there is none.
+func (s *Service) defaultBranch(p *Project) string {
+	if p.DefaultBranch != nil {
+		return *p.DefaultBranch
+	}
+	return cmp.Or(string(s.Settings.Current().DefaultBranchName), "main")
+}
+
+// Find reads a project by id, for an actor who sees it. To anyone else it
+// does not exist.
+func (s *Service) Find(ctx context.Context, a access.Actor, id int64) (*Project, error) {
+	p, err := postgres.One[Project](ctx, s.DB, sqlByID, a.ID(), s.today(), id)
+	if err != nil {
+		return nil, missing(err)
+	}
+	if !access.Sees(a, p.Place()) {
+		return nil, fault.Missing("Project")
+	}
+	return &p, nil
+}
+
+// FindByRef reads a project by id or full path. moved reports that the path
+// is not exactly the one the project has now.
+func (s *Service) FindByRef(ctx context.Context, a access.Actor, ref string) (p *Project, moved bool, err error) {
+	if id, err := strconv.ParseUint(ref, 10, 63); err == nil {
+		p, err := s.Find(ctx, a, int64(id))
+		return p, false, err
+	}
+	if !strings.Contains(ref, "/") {
+		return nil, false, fault.Missing("Project")
+	}
+	route, err := group.Walk(ctx, s.DB, ref)
+	if err != nil {
+		return nil, false, err
+	}
+	if route.ProjectID == 0 {
+		return nil, false, fault.Missing("Project")
+	}
+	if p, err = s.Find(ctx, a, route.ProjectID); err != nil {
+		return nil, false, err
+	}
+	return p, p.FullPath() != ref, nil
+}

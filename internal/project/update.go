@@ -1,0 +1,169 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/group"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/platform/postgres"
+)
+
+// held is a project that nobody else changes until the transaction ends, in a
+// namespace that stays where it is.
+type held struct {
+	*Project
+	home   *group.Group
+	source *access.Visibility // of the project that it was forked from, if any
+}
+
+// hold locks a project. Every transaction locks in one order: the tree, the
+// source of a fork, the fork.
+func (s *Service) hold(ctx context.Context, tx pgx.Tx, id int64) (held, error) {
+	for range 5 {
+		namespace, err := postgres.Value[int64](ctx, tx, sqlNamespaceOf, id)
+		if err != nil {
+			return held{}, missing(err)
+		}
+		home, err := s.Groups.Parent(ctx, tx, namespace)
+		if fault.Is(err, fault.NotFound) {
+			return held{}, fault.Missing("Project")
+		}
+		if err != nil {
+			return held{}, err
+		}
+		h, err := s.lock(ctx, tx, id)
+		if h.home = home; err != nil || h.NamespaceID == home.ID {
+			return h, err
+		}
+		// It was transferred in between.
+	}
+	return held{}, fault.Say(fault.Conflict, "409 Conflict: Resource lock")
+}
+
+// lock keeps others from changing a project, wherever it stands.
+func (s *Service) lock(ctx context.Context, tx pgx.Tx, id int64) (held, error) {
+	var h held
+	source, err := postgres.Value[access.Visibility](ctx, tx, sqlLockSource, id)
+	switch {
+	case err == nil:
+		h.source = &source
+	case !errors.Is(err, postgres.ErrNoRows):
+		return h, err
+	}
+	p, err := postgres.One[Project](ctx, tx, sqlLock, id)
+	h.Project = &p
+	return h, missing(err)
+}
+
+func missing(err error) error {
+	if errors.Is(err, postgres.ErrNoRows) {
+		return fault.Missing("Project")
+	}
+	return err
+}
+
+// Update changes a project. Who may change which attribute is for the caller
+// to check.
+func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attributes) (*Project, error) {
+	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		p, err := s.hold(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		before := *p.Project
+		a.apply(p.Project)
+		set(&p.Visibility, a.Visibility)
+		var f fault.Fields
+		if p.Name != before.Name || p.Path != before.Path {
+			checkNames(p.Project, &f)
+		}
+		checkSettings(p.Project, &f)
+		checkFeatures(p.Project, a.Features, &f)
+		if p.Visibility != before.Visibility {
+			s.checkVisibility(by, p, &f)
+		}
+		if err := f.Err(); err != nil {
+			return err
+		}
+		if p.Name != before.Name || p.Path != before.Path {
+			if err := s.checkTaken(ctx, tx, p.home, p.Project); err != nil {
+				return err
+			}
+		}
+		if err := s.write(ctx, tx, by, &before, p.Project); err != nil {
+			return err
+		}
+		return s.publishChanges(ctx, tx, by, &before, p.Project)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.Find(ctx, by, id)
+}
+
+func (s *Service) checkVisibility(by access.Actor, p held, f *fault.Fields) {
+	if p.Visibility > p.home.Visibility {
+		f.Add("visibility_level", "%s is not allowed in a %s group.", p.Visibility, p.home.Visibility)
+	}
+	if p.source != nil && p.Visibility > *p.source {
+		f.Add("visibility_level", "%s is not allowed since the fork source project has lower visibility.", p.Visibility)
+	}
+	s.checkRestricted(by, p.Visibility, f)
+}
+
+// write stores a changed project, with its path where that changed. Forks
+// that are now more open than their source are cut from it.
+func (s *Service) write(ctx context.Context, tx pgx.Tx, by access.Actor, before, p *Project) error {
+	p.UpdatedAt = s.Clock.Now()
+	_, err := tx.Exec(ctx, sqlUpdate, p.ID, p.NamespaceID, p.Name, p.Path, p.Description, p.Visibility, p.DefaultBranch, p.Topics,
+		p.Features, p.Settings, p.UpdatedAt)
+	if err != nil {
+		return postgres.Faults{"projects_name_key": errNameTaken}.Translate(err)
+	}
+	if before.NamespaceID != p.NamespaceID || !strings.EqualFold(before.Path, p.Path) {
+		if err := s.Groups.Retire(ctx, tx, nil, &p.ID); err != nil {
+			return err
+		}
+		if err := s.Groups.Claim(ctx, tx, by, p.NamespaceID, p.Path, nil, &p.ID); err != nil {
+			return err
+		}
+	}
+	if p.Visibility >= before.Visibility {
+		return nil
+	}
+	cut, err := tx.Exec(ctx, sqlCutForks, p.ID, p.Visibility)
+	if err != nil || cut.RowsAffected() == 0 {
+		return err
+	}
+	_, err = tx.Exec(ctx, sqlAddForks, p.ID, -cut.RowsAffected())
+	return err
+}
+
+// SetArchived makes a project read-only, or lets it change again. Saying so
+// twice is no error.
+func (s *Service) SetArchived(ctx context.Context, by access.Actor, id int64, archived bool) (*Project, error) {
+	e := Event{What: WasUnarchived, By: by, Message: "Project unarchived"}
+	if archived {
+		e.What, e.Message = WasArchived, "Project archived"
+	}
+	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		p, err := s.lock(ctx, tx, id)
+		if err != nil || p.Archived == archived {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlSetArchived, id, archived, s.Clock.Now()); err != nil {
+			return err
+		}
+		e.Project = p.Project
+		return s.Bus.Publish(ctx, tx, e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.Find(ctx, by, id)
+}
