@@ -1,0 +1,394 @@
+package member
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/httpapi"
+	"stithy/internal/user"
+)
+
+// Endpoints of the room.
+func (s *Service) Endpoints() []httpapi.Endpoint {
+	return slices.Concat(s.memberEndpoints(), s.requestEndpoints(), s.invitationEndpoints(), s.shareEndpoints(), []httpapi.Endpoint{
+		httpapi.Do(httpapi.Spec{
+			Route: "GET /users/{id:digits}/memberships", Needs: access.Administer, AfterParams: true,
+			Scopes:  []access.Scope{access.ScopeReadUser},
+			Summary: "List the groups and projects that someone is a direct member of.",
+		}, s.handleMemberships),
+	})
+}
+
+// needs is the ability that an endpoint asks for in either kind of source.
+type needs struct{ group, project access.Ability }
+
+var (
+	toRead  = needs{access.ReadGroupMembers, access.ReadProjectMembers}
+	toAdmin = needs{access.AdminGroupMembers, access.AdminProjectMembers}
+	toLeave = needs{access.LeaveGroup, access.LeaveProject}
+	toAsk   = needs{access.AskToJoinGroup, access.AskToJoinProject}
+	toShare = needs{access.ShareGroup, access.ShareProject}
+)
+
+// sourceRef is the {id} that every route below a source carries.
+type sourceRef struct {
+	ID string `param:"id" doc:"ID or URL-encoded path"`
+}
+
+func (r sourceRef) ref() string { return r.ID }
+
+// on declares an endpoint below groups and below projects.
+func on[P interface{ ref() string }, R any](
+	s *Service, spec httpapi.Spec, n needs, handle func(context.Context, httpapi.Call[*Source, P]) (R, error),
+) []httpapi.Endpoint {
+	return with(s, spec, n, func(_ context.Context, _ access.Actor, src *Source, _ P) (*Source, error) { return src, nil }, handle)
+}
+
+// with declares an endpoint below groups and below projects whose subject is
+// found in its source.
+func with[S httpapi.Placed, P interface{ ref() string }, R any](
+	s *Service, spec httpapi.Spec, n needs,
+	load func(context.Context, access.Actor, *Source, P) (S, error), handle func(context.Context, httpapi.Call[S, P]) (R, error),
+) []httpapi.Endpoint {
+	declare := func(kind string, can access.Ability, find func(context.Context, access.Actor, string) (*Source, error)) httpapi.Endpoint {
+		spec := spec
+		method, path, _ := strings.Cut(spec.Route, " ")
+		spec.Route, spec.Needs = method+" /"+kind+"s/{id}"+path, can
+		spec.Summary = strings.ReplaceAll(spec.Summary, "source", kind)
+		return httpapi.On(spec, func(ctx context.Context, a access.Actor, in P) (S, error) {
+			src, err := find(ctx, a, in.ref())
+			if err != nil {
+				var none S
+				return none, err
+			}
+			return load(ctx, a, src, in)
+		}, handle)
+	}
+	return []httpapi.Endpoint{declare("group", n.group, s.inGroup), declare("project", n.project, s.inProject)}
+}
+
+func (s *Service) inGroup(ctx context.Context, a access.Actor, ref string) (*Source, error) {
+	g, err := s.Groups.FindByRef(ctx, a, ref)
+	if err != nil {
+		return nil, err
+	}
+	return OfGroup(g), nil
+}
+
+func (s *Service) inProject(ctx context.Context, a access.Actor, ref string) (*Source, error) {
+	p, moved, err := s.Projects.FindByRef(ctx, a, ref)
+	if err != nil {
+		return nil, err
+	}
+	if moved {
+		return nil, &httpapi.MovedError{Param: "id", To: strconv.FormatInt(p.ID, 10)}
+	}
+	return OfProject(p), nil
+}
+
+func (s *Service) memberEndpoints() []httpapi.Endpoint {
+	return slices.Concat(
+		on(s, httpapi.Spec{Route: "GET /members", Summary: "List the direct members of a source."}, toRead, s.handleList(false)),
+		on(s, httpapi.Spec{
+			Route: "GET /members/all", Summary: "List the members of a source, with those from above it and of groups that were let in.",
+		}, toRead, s.handleList(true)),
+		on(s, httpapi.Spec{Route: "GET /members/{user_id}", Summary: "Show a direct member of a source."}, toRead, s.handleGet(false)),
+		on(s, httpapi.Spec{
+			Route: "GET /members/all/{user_id}", Summary: "Show a member of a source, however they came to be one.",
+		}, toRead, s.handleGet(true)),
+		on(s, httpapi.Spec{
+			Route: "POST /members", Status: http.StatusCreated, Summary: "Add members to a source.",
+			Forms: []any{entity{}, outcome{}}, Note: "Several people, separated by commas, are answered with a status.",
+		}, toAdmin, s.handleAdd),
+		on(s, httpapi.Spec{Route: "PUT /members/{user_id}", Summary: "Change a member of a source."}, toAdmin, s.handleUpdate),
+		with(s, httpapi.Spec{
+			Route: "DELETE /members/{user_id}", Limit: "members_delete", Summary: "Remove a member from a source, or leave it.",
+			Also: "only who manages the members, or is the member",
+		}, toLeave, s.loadMember, s.handleRemove),
+	)
+}
+
+// entity is a member on the wire.
+type entity struct {
+	user.Public
+	AccessLevel     access.Role   `json:"access_level"`
+	CreatedAt       httpapi.Time  `json:"created_at"`
+	CreatedBy       *user.Public  `json:"created_by,omitempty"`
+	ExpiresAt       *httpapi.Date `json:"expires_at"`
+	MembershipState string        `json:"membership_state"`
+}
+
+// outcome tells how several people fared.
+type outcome struct {
+	Status  string            `json:"status"`
+	Message map[string]string `json:"message,omitempty"`
+}
+
+// present shows members with their accounts, which it reads all at once.
+func (s *Service) present(ctx context.Context, members ...Member) ([]entity, error) {
+	var ids []int64
+	for _, m := range members {
+		if ids = append(ids, m.UserID); m.CreatedByID != nil {
+			ids = append(ids, *m.CreatedByID)
+		}
+	}
+	people, err := s.Users.Briefs(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	forms := make([]entity, len(members))
+	for i, m := range members {
+		forms[i] = entity{
+			Public: s.Users.PublicForm(people[m.UserID]), AccessLevel: m.AccessLevel, CreatedAt: httpapi.Time(m.CreatedAt),
+			ExpiresAt: httpapi.Day(m.ExpiresAt), MembershipState: "active",
+		}
+		if m.CreatedByID != nil {
+			if by, known := people[*m.CreatedByID]; known {
+				forms[i].CreatedBy = new(s.Users.PublicForm(by))
+			}
+		}
+	}
+	return forms, nil
+}
+
+func (s *Service) presentOne(ctx context.Context, m Member) (entity, error) {
+	forms, err := s.present(ctx, m)
+	if err != nil {
+		return entity{}, err
+	}
+	return forms[0], nil
+}
+
+type listParams struct {
+	sourceRef
+	Query     string  `param:"query" doc:"Only members whose name or username contains this, or who have this address"`
+	UserIDs   []int64 `param:"user_ids" split:"comma" doc:"Only these people"`
+	SkipUsers []int64 `param:"skip_users" split:"comma" doc:"Not these people"`
+	httpapi.Paging
+}
+
+func (s *Service) handleList(all bool) func(context.Context, httpapi.Call[*Source, listParams]) (httpapi.List[entity], error) {
+	return func(ctx context.Context, call httpapi.Call[*Source, listParams]) (httpapi.List[entity], error) {
+		p := call.Params
+		req, err := p.Request()
+		if err != nil {
+			return httpapi.List[entity]{}, err
+		}
+		f := Filter{All: all, Query: p.Query, UserIDs: p.UserIDs, SkipUsers: p.SkipUsers}
+		res, err := s.List(ctx, call.Actor, call.Subject, f, req)
+		if err != nil {
+			return httpapi.List[entity]{}, err
+		}
+		forms, err := s.present(ctx, res.Items...)
+		list := httpapi.List[entity]{Request: req}
+		list.Items, list.Total, list.More = forms, res.Total, res.More
+		return list, err
+	}
+}
+
+type memberParams struct {
+	sourceRef
+	UserID int64 `param:"user_id" doc:"ID of the person"`
+}
+
+func (s *Service) handleGet(all bool) func(context.Context, httpapi.Call[*Source, memberParams]) (entity, error) {
+	return func(ctx context.Context, call httpapi.Call[*Source, memberParams]) (entity, error) {
+		m, err := s.Find(ctx, call.Actor, call.Subject, call.Params.UserID, all)
+		if err != nil {
+			return entity{}, err
+		}
+		return s.presentOne(ctx, m)
+	}
+}
+
+type addParams struct {
+	sourceRef
+	UserID      string    `param:"user_id" required:"true" doc:"ID of the person, or several separated by commas"`
+	AccessLevel int64     `param:"access_level" required:"true" doc:"10, 20, 30, 40 or 50; 5 in a top-level group"`
+	ExpiresAt   time.Time `param:"expires_at" format:"date" doc:"Day from which the membership no longer counts"`
+	Source      string    `param:"invite_source" doc:"Taken and not used"`
+}
+
+// role keeps a number that no role has from being cut to one.
+func role(n int64) access.Role {
+	if n < 0 || n > int64(access.Owner) {
+		return -1
+	}
+	return access.Role(n)
+}
+
+func optionalDay(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func (s *Service) handleAdd(ctx context.Context, call httpapi.Call[*Source, addParams]) (any, error) {
+	p := call.Params
+	terms := Terms{Level: role(p.AccessLevel), ExpiresAt: optionalDay(p.ExpiresAt)}
+	add := func(ref string) (Member, error) {
+		id, err := strconv.ParseInt(ref, 10, 64)
+		if err != nil {
+			return Member{}, fault.Missing("User")
+		}
+		return s.Add(ctx, call.Actor, call.Subject, id, terms)
+	}
+	if !strings.Contains(p.UserID, ",") {
+		m, err := add(p.UserID)
+		if err != nil {
+			return nil, err
+		}
+		return s.presentOne(ctx, m)
+	}
+	if err := terms.check(call.Actor, call.Subject, s.today()); err != nil {
+		return nil, err
+	}
+	return each(p.UserID, func(ref string) (string, error) {
+		_, err := add(ref)
+		if err != nil {
+			if u, unknown := s.Users.FindByRef(ctx, ref); unknown == nil {
+				ref = u.Username
+			}
+		}
+		return ref, err
+	})
+}
+
+// maxAtOnce is how many people one call may add.
+const maxAtOnce = 100
+
+// each does something for every part of a list, and tells by name what went
+// wrong.
+func each(list string, do func(ref string) (name string, err error)) (outcome, error) {
+	var refs []string
+	for ref := range strings.SplitSeq(list, ",") {
+		if ref = strings.TrimSpace(ref); ref != "" && !slices.Contains(refs, ref) {
+			refs = append(refs, ref)
+		}
+		if len(refs) > maxAtOnce {
+			return outcome{}, fault.Say(fault.Rejected, "Too many users specified (limit is %d)", maxAtOnce)
+		}
+	}
+	result := outcome{Status: "success"}
+	for _, ref := range refs {
+		name, err := do(ref)
+		if err == nil {
+			continue
+		}
+		said, ok := fault.Of(err)
+		if !ok {
+			return outcome{}, err
+		}
+		if result.Message == nil {
+			result.Status, result.Message = "error", map[string]string{}
+		}
+		result.Message[name] = sentence(said)
+	}
+	return result, nil
+}
+
+// sentence says in one line what was refused.
+func sentence(e *fault.Error) string {
+	if len(e.Fields) == 0 {
+		switch e.Kind {
+		case fault.Forbidden:
+			return "403 Forbidden"
+		case fault.NotAllowed:
+			return "405 Method Not Allowed"
+		}
+		return e.Error()
+	}
+	var parts []string
+	for _, field := range slices.Sorted(maps.Keys(e.Fields)) {
+		label := strings.ReplaceAll(field, "_", " ")
+		for _, text := range e.Fields[field] {
+			parts = append(parts, strings.ToUpper(label[:1])+label[1:]+" "+text)
+		}
+	}
+	return strings.Join(parts, " and ")
+}
+
+type updateParams struct {
+	memberParams
+	AccessLevel int64                  `param:"access_level" required:"true" doc:"10, 20, 30, 40 or 50; 5 in a top-level group"`
+	ExpiresAt   httpapi.Opt[time.Time] `param:"expires_at" format:"date" doc:"Day from which the membership no longer counts; empty takes it away"`
+}
+
+// expiry is what a parameter says about the day of expiry.
+func expiry(o httpapi.Opt[time.Time]) **time.Time {
+	if !o.Given {
+		return nil
+	}
+	return new(o.Ptr())
+}
+
+func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[*Source, updateParams]) (entity, error) {
+	p := call.Params
+	m, err := s.Update(ctx, call.Actor, call.Subject, p.UserID, Changes{Level: new(role(p.AccessLevel)), ExpiresAt: expiry(p.ExpiresAt)})
+	if err != nil {
+		return entity{}, err
+	}
+	return s.presentOne(ctx, m)
+}
+
+// inSource is a membership in its source.
+type inSource struct {
+	*Source
+	Member
+}
+
+// ModifiedAt lets a client delete only what it has seen.
+func (m inSource) ModifiedAt() time.Time { return m.UpdatedAt }
+
+type removeParams struct {
+	memberParams
+	SkipSubresources  bool `param:"skip_subresources" doc:"Leave memberships below the group as they are"`
+	UnassignIssuables bool `param:"unassign_issuables" doc:"Taken and not used"`
+}
+
+func (s *Service) loadMember(ctx context.Context, a access.Actor, src *Source, p removeParams) (inSource, error) {
+	m, err := s.Find(ctx, a, src, p.UserID, false)
+	return inSource{src, m}, err
+}
+
+func (s *Service) handleRemove(ctx context.Context, call httpapi.Call[inSource, removeParams]) (httpapi.NoContent, error) {
+	return httpapi.NoContent{}, s.Remove(ctx, call.Actor, call.Subject.Source, call.Params.UserID, call.Params.SkipSubresources)
+}
+
+// membershipEntity is a place in a person's list.
+type membershipEntity struct {
+	SourceID    int64  `json:"source_id"`
+	SourceName  string `json:"source_name"`
+	SourceType  string `json:"source_type"`
+	AccessLevel string `json:"access_level"`
+}
+
+type membershipsParams struct {
+	ID   int64  `param:"id" doc:"ID of the person"`
+	Type string `param:"type" enum:"Project,Namespace" doc:"Only memberships of projects, or of groups"`
+	httpapi.Paging
+}
+
+func (s *Service) handleMemberships(ctx context.Context, call httpapi.Call[httpapi.None, membershipsParams]) (httpapi.List[membershipEntity], error) {
+	req, err := call.Params.Request()
+	if err != nil {
+		return httpapi.List[membershipEntity]{}, err
+	}
+	if _, err := s.Users.Find(ctx, call.Params.ID); err != nil {
+		return httpapi.List[membershipEntity]{}, err
+	}
+	res, err := s.OfUser(ctx, call.Params.ID, call.Params.Type, req)
+	return httpapi.ListOf(req, res, func(m Membership) membershipEntity {
+		return membershipEntity{
+			SourceID: m.SourceID, SourceName: m.SourceName, SourceType: m.SourceType, AccessLevel: strconv.Itoa(int(m.AccessLevel)),
+		}
+	}), err
+}

@@ -1,0 +1,89 @@
+package member
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"stithy/internal/kit/httpapi"
+	"stithy/internal/user"
+)
+
+func (s *Service) requestEndpoints() []httpapi.Endpoint {
+	return slices.Concat(
+		on(s, httpapi.Spec{Route: "GET /access_requests", Summary: "List who would like to join a source."}, toAdmin, s.handleRequests),
+		on(s, httpapi.Spec{Route: "POST /access_requests", Status: http.StatusCreated, Summary: "Ask to join a source.", Also: "members are refused"}, toAsk, s.handleAsk),
+		on(s, httpapi.Spec{
+			Route: "PUT /access_requests/{user_id}/approve", Status: http.StatusCreated, Summary: "Let someone who asked join a source.",
+		}, toAdmin, s.handleApprove),
+		on(s, httpapi.Spec{
+			Route: "DELETE /access_requests/{user_id}", Summary: "Deny someone who asked to join a source, or take the wish back.",
+			Also: "only who manages the members, or asked",
+		}, toLeave, s.handleDeny),
+	)
+}
+
+// requestEntity is a wish on the wire.
+type requestEntity struct {
+	user.Public
+	RequestedAt *httpapi.Time `json:"requested_at"`
+}
+
+func (s *Service) presentRequests(ctx context.Context, requests ...Member) ([]requestEntity, error) {
+	ids := make([]int64, len(requests))
+	for i, m := range requests {
+		ids[i] = m.UserID
+	}
+	people, err := s.Users.Briefs(ctx, ids...)
+	forms := make([]requestEntity, len(requests))
+	for i, m := range requests {
+		forms[i] = requestEntity{Public: s.Users.PublicForm(people[m.UserID]), RequestedAt: httpapi.At(m.RequestedAt)}
+	}
+	return forms, err
+}
+
+type requestsParams struct {
+	sourceRef
+	httpapi.Paging
+}
+
+func (s *Service) handleRequests(ctx context.Context, call httpapi.Call[*Source, requestsParams]) (httpapi.List[requestEntity], error) {
+	list := httpapi.List[requestEntity]{}
+	req, err := call.Params.Request()
+	if err != nil {
+		return list, err
+	}
+	res, err := s.Requests(ctx, call.Subject, req)
+	if err != nil {
+		return list, err
+	}
+	list.Request, list.Total, list.More = req, res.Total, res.More
+	list.Items, err = s.presentRequests(ctx, res.Items...)
+	return list, err
+}
+
+func (s *Service) handleAsk(ctx context.Context, call httpapi.Call[*Source, sourceRef]) (requestEntity, error) {
+	m, err := s.Ask(ctx, call.Actor, call.Subject)
+	if err != nil {
+		return requestEntity{}, err
+	}
+	forms, err := s.presentRequests(ctx, m)
+	return forms[0], err
+}
+
+type approveParams struct {
+	memberParams
+	AccessLevel int64 `param:"access_level" default:"30" doc:"10, 20, 30, 40 or 50"`
+}
+
+func (s *Service) handleApprove(ctx context.Context, call httpapi.Call[*Source, approveParams]) (entity, error) {
+	m, err := s.Approve(ctx, call.Actor, call.Subject, call.Params.UserID, role(call.Params.AccessLevel))
+	if err != nil {
+		return entity{}, err
+	}
+	return s.presentOne(ctx, m)
+}
+
+func (s *Service) handleDeny(ctx context.Context, call httpapi.Call[*Source, memberParams]) (httpapi.NoContent, error) {
+	return httpapi.NoContent{}, s.Deny(ctx, call.Actor, call.Subject, call.Params.UserID)
+}

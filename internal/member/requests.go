@@ -1,0 +1,102 @@
+package member
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/paging"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/user"
+)
+
+// Ask notes that someone would like to become a member.
+func (s *Service) Ask(ctx context.Context, by access.Actor, src *Source) (Member, error) {
+	u, err := s.Users.Find(ctx, by.ID())
+	if err != nil {
+		return Member{}, err
+	}
+	if !src.AsksAllowed || src.At.Role > access.NoRole || u.Kind == user.ProjectBot {
+		return Member{}, fault.New(fault.Forbidden)
+	}
+	var m Member
+	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		now := s.Clock.Now()
+		namespaceID, projectID := src.keys()
+		if _, err := tx.Exec(ctx, sqlExpiredMember, namespaceID, projectID, u.ID, s.today()); err != nil {
+			return err
+		}
+		m, err = postgres.One[Member](ctx, tx, sqlInsert, namespaceID, projectID, u.ID, access.Developer, nil, now, u.ID, now)
+		exists := fault.Field("user_id", "already exists in source")
+		return postgres.Faults{"members_namespace_user_key": exists, "members_project_user_key": exists}.Translate(err)
+	})
+	return m, err
+}
+
+// Requests lists who would like to become a member.
+func (s *Service) Requests(ctx context.Context, src *Source, req paging.Request) (paging.Result[Member], error) {
+	l := postgres.From("members m join users u on u.id = m.user_id and u.removal is null").Columns(columns).Where("m.requested_at is not null")
+	whereSource(l, src)
+	return paging.Fetch[Member](ctx, s.DB, l.Order(postgres.Key{Expr: "m.user_id"}, postgres.Key{Expr: "m.id"}), req, nil)
+}
+
+func whereSource(l *postgres.List, src *Source) {
+	if src.isGroup() {
+		l.Where("m.namespace_id = ?", src.Entity.ID)
+	} else {
+		l.Where("m.project_id = ?", src.Entity.ID)
+	}
+}
+
+// Approve grants a wish.
+func (s *Service) Approve(ctx context.Context, by access.Actor, src *Source, userID int64, level access.Role) (Member, error) {
+	t := Terms{Level: level}
+	if err := t.check(by, src, s.today()); err != nil {
+		return Member{}, err
+	}
+	u, err := s.Users.Find(ctx, userID)
+	if fault.Is(err, fault.NotFound) {
+		err = errNotMember
+	}
+	if err != nil {
+		return Member{}, err
+	}
+	var m Member
+	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := s.lockRequest(ctx, tx, src, userID); err != nil {
+			return err
+		}
+		m, err = s.add(ctx, tx, by, src, u, t)
+		return err
+	})
+	return m, err
+}
+
+// Deny forgets a wish; anyone may take back their own.
+func (s *Service) Deny(ctx context.Context, by access.Actor, src *Source, userID int64) error {
+	if !by.Is(userID) {
+		if err := access.CheckIn(by, src.admin(), src.At); err != nil {
+			return err
+		}
+	}
+	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		m, err := s.lockRequest(ctx, tx, src, userID)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, sqlDelete, m.ID)
+		return err
+	})
+}
+
+func (s *Service) lockRequest(ctx context.Context, tx pgx.Tx, src *Source, userID int64) (Member, error) {
+	namespaceID, projectID := src.keys()
+	m, err := postgres.One[Member](ctx, tx, sqlLockRequest, namespaceID, projectID, userID)
+	if errors.Is(err, postgres.ErrNoRows) {
+		err = errNotMember
+	}
+	return m, err
+}
