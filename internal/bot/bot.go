@@ -1,0 +1,90 @@
+// Package bot owns the access tokens of projects and groups, and the accounts
+// behind them: one for each token, which is a member of that one place, with
+// the role that was chosen, for as long as the token lives. An account that
+// is no longer a member has nothing left to do and goes.
+//
+// It does not own accounts as such (user), secrets (token), nor what a
+// membership is worth (grant).
+//
+// Tables, of the rooms below: users, personal_access_tokens, members.
+package bot
+
+import (
+	"fmt"
+	"time"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/fault"
+	"stithy/internal/member"
+	"stithy/internal/token"
+	"stithy/internal/user"
+)
+
+// Token is the token of a project or group.
+type Token struct {
+	token.Token
+	AccessLevel access.Role // of its bot
+	BotName     string
+}
+
+// Draft is what a token is made of.
+type Draft struct {
+	Name      string
+	Scopes    access.Scopes
+	ExpiresAt *time.Time // nil is as late as possible
+	Level     access.Role
+}
+
+// noun is what the place is called in texts, routes and usernames.
+func noun(of bus.Entity) string {
+	if of.Kind == bus.OfGroup {
+		return "group"
+	}
+	return "project"
+}
+
+// keys are the two columns that say where a membership belongs.
+func keys(of bus.Entity) (namespaceID, projectID *int64) {
+	if of.Kind == bus.OfGroup {
+		return &of.ID, nil
+	}
+	return nil, &of.ID
+}
+
+// manages reports whether an actor may see and end the tokens of a place.
+func manages(a access.Actor, src *member.Source) bool {
+	if src.Entity.Kind == bus.OfGroup {
+		return access.Holds(a, access.AdminGroupTokens, src.At)
+	}
+	return access.Holds(a, access.AdminProjectTokens, src.At)
+}
+
+// mayMake reports whether an actor may make new secrets for a place. Bots may
+// not: one that leaked would leave others behind.
+func mayMake(a access.Actor, src *member.Source) bool { return manages(a, src) && !user.ActsAsBot(a) }
+
+func errMayNotCreate(of bus.Entity) error {
+	return fault.Because(fault.Rejected, "User does not have permission to create %s access token", noun(of))
+}
+
+// errMissing is a token that is not of this place.
+func errMissing(of bus.Entity, id int64) error {
+	return fault.Missing(fmt.Sprintf("Could not find %s access token with token_id: %d", noun(of), id))
+}
+
+// exceeds reports whether a role is above what an actor has in a place.
+func exceeds(level access.Role, a access.Actor, src *member.Source) bool {
+	return !a.Admin() && level > src.At.Role
+}
+
+// checkLevel keeps people from giving a bot more than they have.
+func checkLevel(a access.Actor, src *member.Source, level access.Role) error {
+	switch {
+	case !exceeds(level, a, src):
+		return nil
+	case level == access.Owner && src.Entity.Kind == bus.OfProject:
+		return fault.Because(fault.Rejected, "Could not provision owner access to project access token")
+	}
+	return fault.Because(fault.Rejected, "Access level of the token can't be greater the access level of the user who created the token")
+}

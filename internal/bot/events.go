@@ -1,0 +1,41 @@
+package bot
+
+import (
+	"fmt"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+)
+
+// What names an act on a token of a project or group; the audit trail keeps
+// it, after the kind of place.
+type What string
+
+const (
+	Created What = "access_token_created"
+	Deleted What = "access_token_deleted"
+)
+
+// Event is an act on a token, published in the transaction that did it.
+type Event struct {
+	What  What
+	By    access.Actor
+	In    bus.Entity
+	Token Token
+}
+
+// EventName is the act.
+func (e Event) EventName() string { return noun(e.In) + "_" + string(e.What) }
+
+// Deed is the act as the audit trail keeps it.
+func (e Event) Deed() bus.Deed {
+	message := fmt.Sprintf("Revoked %s access token with token_id: %d", noun(e.In), e.Token.ID)
+	if e.What == Created {
+		message = fmt.Sprintf("Created %s access token with token_id: %d with scopes: %v and %s access level.",
+			noun(e.In), e.Token.ID, e.Token.Scopes, e.Token.AccessLevel)
+	}
+	return bus.Deed{
+		Type: e.EventName(), By: e.By, Entity: e.In, Message: message,
+		Target: bus.Target{Type: "User", ID: e.Token.UserID, Details: e.Token.BotName},
+	}
+}

@@ -1,0 +1,27 @@
+package deploytoken
+
+import (
+	"context"
+
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/paging"
+	"stithy/internal/platform/postgres"
+)
+
+// List reads one page of the deploy tokens of a place, or without one of the
+// whole instance, oldest first.
+func (s *Service) List(ctx context.Context, of *bus.Entity, activeOnly bool, req paging.Request) (paging.Result[Token], error) {
+	l := postgres.From("deploy_tokens t").Columns(columns).Order(postgres.Key{Expr: "t.id"})
+	switch {
+	case of == nil:
+	case of.Kind == bus.OfGroup:
+		l.Where("t.namespace_id = ?", of.ID)
+	default:
+		l.Where("t.project_id = ?", of.ID)
+	}
+	if activeOnly {
+		l.Where("t.revoked_at is null")
+		l.Where("t.expires_at is null or t.expires_at > ?", s.Clock.Now())
+	}
+	return paging.Fetch[Token](ctx, s.DB, l, req, nil)
+}

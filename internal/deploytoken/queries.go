@@ -1,0 +1,21 @@
+package deploytoken
+
+// columns are those of Token, from a table called t.
+const columns = `t.id, t.name, t.username, t.scopes, t.expires_at, t.revoked_at`
+
+// ofPlace is the condition that a row belongs to a place, given by its two
+// keys, one of which is null.
+const ofPlace = `(t.namespace_id = $1 or t.project_id = $2)`
+
+const (
+	sqlFind = `select ` + columns + ` from deploy_tokens t where ` + ofPlace + ` and t.id = $3`
+
+	// A username that was not chosen ends in the id.
+	sqlInsert = `
+insert into deploy_tokens as t (id, namespace_id, project_id, name, username, digest, scopes, expires_at, created_by_id, created_at)
+select n.id, $1, $2, $3, coalesce(nullif($4, ''), $5::text || n.id), $6, $7, $8, $9, $10
+from (select nextval(pg_get_serial_sequence('deploy_tokens', 'id')) as id) n
+returning ` + columns
+
+	sqlDelete = `delete from deploy_tokens t where ` + ofPlace + ` and t.id = $3 returning ` + columns
+)

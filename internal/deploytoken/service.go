@@ -1,0 +1,100 @@
+package deploytoken
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/group"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/wire"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/project"
+)
+
+// kind keeps the digests of deploy tokens apart from those of any other.
+const kind access.Kind = "deploy"
+
+const randomLength = 20
+
+// Deps is what the room needs from below.
+type Deps struct {
+	DB       *postgres.DB
+	Bus      *bus.Bus
+	Box      *secretbox.Box
+	Groups   *group.Service
+	Projects *project.Service
+	Clock    clock.Clock
+	Names    wire.Names
+}
+
+// Service is the use cases of deploy tokens.
+type Service struct{ Deps }
+
+// New puts the room together.
+func New(d Deps) *Service { return &Service{Deps: d} }
+
+var errMissing = fault.Missing("Deploy Token")
+
+// gone is a place that went while something was to come to be in it.
+var gone = postgres.Faults{
+	"deploy_tokens_namespace_id_fkey": fault.Missing("Group"), "deploy_tokens_project_id_fkey": fault.Missing("Project"),
+}
+
+// keys are the two columns that say where a token belongs.
+func keys(of bus.Entity) (namespaceID, projectID *int64) {
+	if of.Kind == bus.OfGroup {
+		return &of.ID, nil
+	}
+	return nil, &of.ID
+}
+
+// Find reads a deploy token of a place.
+func (s *Service) Find(ctx context.Context, of bus.Entity, id int64) (*Token, error) {
+	namespaceID, projectID := keys(of)
+	return found(postgres.One[Token](ctx, s.DB, sqlFind, namespaceID, projectID, id))
+}
+
+func found(t Token, err error) (*Token, error) {
+	if errors.Is(err, postgres.ErrNoRows) {
+		err = errMissing
+	}
+	return &t, err
+}
+
+// Create makes a deploy token and returns its secret, which is not kept.
+func (s *Service) Create(ctx context.Context, by access.Actor, of bus.Entity, d Draft) (t Token, secret secretbox.Secret, err error) {
+	if err := d.check(); err != nil {
+		return Token{}, "", err
+	}
+	carried := slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return !slices.Contains(d.Scopes, s) })
+	secret = secretbox.Secret(s.Names.TokenPrefix(wire.DeployToken) + secretbox.RandomToken(randomLength))
+	namespaceID, projectID := keys(of)
+	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		t, err = postgres.One[Token](ctx, tx, sqlInsert, namespaceID, projectID, d.Name, d.Username, s.Names.Service+"+deploy-token-",
+			s.Box.Digest(string(kind), secret.Reveal()), carried, d.ExpiresAt, by.ID(), s.Clock.Now())
+		if err != nil {
+			return gone.Translate(err)
+		}
+		return s.Bus.Publish(ctx, tx, Event{What: Created, By: by, In: of, Token: t})
+	})
+	return t, secret, err
+}
+
+// Delete ends a deploy token; no record of it stays but in the trail.
+func (s *Service) Delete(ctx context.Context, by access.Actor, of bus.Entity, id int64) error {
+	namespaceID, projectID := keys(of)
+	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		t, err := found(postgres.One[Token](ctx, tx, sqlDelete, namespaceID, projectID, id))
+		if err != nil {
+			return err
+		}
+		return s.Bus.Publish(ctx, tx, Event{What: Destroyed, By: by, In: of, Token: *t})
+	})
+}
