@@ -14,11 +14,15 @@ import (
 
 	"stithy/internal/apidocs"
 	"stithy/internal/audit"
+	"stithy/internal/bot"
+	"stithy/internal/deploytoken"
 	"stithy/internal/front"
+	"stithy/internal/group"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/wire"
+	"stithy/internal/member"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/config"
 	"stithy/internal/platform/jobqueue"
@@ -27,6 +31,7 @@ import (
 	"stithy/internal/platform/ratelimit"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/platform/telemetry"
+	"stithy/internal/project"
 	"stithy/internal/setting"
 	"stithy/internal/token"
 	"stithy/internal/user"
@@ -46,10 +51,15 @@ type App struct {
 	Users    *user.Service
 	Tokens   *token.Service
 
-	variables *variable.Service
-	audit     *audit.Service
-	metrics   *telemetry.Metrics
-	drain     *lifecycle.Drain
+	groups       *group.Service
+	projects     *project.Service
+	members      *member.Service
+	bots         *bot.Service
+	deployTokens *deploytoken.Service
+	variables    *variable.Service
+	audit        *audit.Service
+	metrics      *telemetry.Metrics
+	drain        *lifecycle.Drain
 }
 
 // jobWorkers is how many jobs a node works at a time: enough to keep two cores
@@ -102,10 +112,27 @@ func assemble(cfg *config.Config, log *slog.Logger, now clock.Clock, db *postgre
 		ExternalURL: cfg.ExternalURL, Names: names, Impersonation: cfg.Instance.Impersonation,
 	})
 	a.Settings.FindActorsBy(a.findActor)
+	base := cfg.ExternalURL.String()
+	a.groups = group.New(group.Deps{
+		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Users: a.Users, Clock: now, Log: log, ExternalURL: base,
+	})
+	a.projects = project.New(project.Deps{
+		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Users: a.Users, Groups: a.groups, Clock: now, Log: log,
+		ExternalURL: base, Names: names,
+	})
+	a.members = member.New(member.Deps{
+		DB: db, Bus: events, Box: box, Users: a.Users, Groups: a.groups, Projects: a.projects, Clock: now,
+	})
+	a.bots = bot.New(bot.Deps{
+		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Groups: a.groups, Projects: a.projects, Clock: now,
+	})
+	a.deployTokens = deploytoken.New(deploytoken.Deps{
+		DB: db, Bus: events, Box: box, Groups: a.groups, Projects: a.projects, Clock: now, Names: names,
+	})
 	a.variables = variable.New(db, events, box, now, a.Settings)
 	a.audit = audit.New(db, now, names)
 	a.metrics = telemetry.NewMetrics(setting.Version, a.Settings.Instance().Revision)
-	for _, room := range []interface{ Register(*jobqueue.Registry) }{a.Users, a.audit} {
+	for _, room := range []interface{ Register(*jobqueue.Registry) }{a.Users, a.groups, a.projects, a.members, a.audit} {
 		room.Register(registry)
 	}
 	a.react(events)
@@ -127,7 +154,9 @@ func (a *App) findActor(ctx context.Context, kind, ref string) (setting.Actor, e
 // Endpoints is the registry: every endpoint of every room.
 func (a *App) Endpoints() []httpapi.Endpoint {
 	var all []httpapi.Endpoint
-	for _, room := range []interface{ Endpoints() []httpapi.Endpoint }{a.Settings, a.Users, a.Tokens, a.variables} {
+	for _, room := range []interface{ Endpoints() []httpapi.Endpoint }{
+		a.Settings, a.Users, a.Tokens, a.variables, a.groups, a.projects, a.members, a.bots, a.deployTokens,
+	} {
 		all = append(all, room.Endpoints()...)
 	}
 	return all

@@ -23,4 +23,21 @@ func (a *App) react(events *bus.Bus) {
 		}
 		return nil
 	})
+
+	// An account has its namespace, which goes with it; groups keep an owner.
+	bus.When(events, a.groups.OnUser)
+	bus.When(events, a.groups.OnUserUpdated)
+	bus.When(events, a.groups.OnUserLeaving)
+	bus.When(events, a.groups.OnUserRemoving)
+
+	// Projects go where their group goes.
+	bus.When(events, a.projects.OnGroupMarked)
+	bus.When(events, a.projects.OnGroupLowering)
+	bus.When(events, a.projects.OnNamespaceRemoving)
+
+	// A bot lives as long as its token, its membership and its place.
+	bus.When(events, a.bots.OnToken)
+	bus.When(events, a.bots.OnMember)
+	bus.When(events, a.bots.OnNamespaceRemoving)
+	bus.When(events, a.bots.OnProjectRemoving)
 }

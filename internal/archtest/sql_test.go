@@ -64,7 +64,7 @@ func sqlConstants(files []*source) (statements []sqlConstant, breaches []string)
 			text := constant.StringVal(object.Val())
 			if named {
 				statements = append(statements, sqlConstant{at: s.breach(object.Pos(), "%s", name), text: text})
-			} else if statement.MatchString(text) {
+			} else if statement.MatchString(text) && !slices.Contains(partsOfSQL, s.dir()+"."+name) {
 				breaches = append(breaches, s.breach(object.Pos(), "the statement %s is not called sql…", name))
 			}
 		}

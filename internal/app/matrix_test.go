@@ -1,0 +1,149 @@
+package app
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"stithy/internal/group/grouptest"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/httpapi"
+	"stithy/internal/project/projecttest"
+	"stithy/internal/user"
+	"stithy/internal/user/usertest"
+)
+
+// The second table of docs/api/permissions.md is what the handlers do: every
+// endpoint in a group or project, for every standing, each in a place of its
+// own. What the table refuses is refused, if need be in the words that the
+// endpoint announces; what it allows may still miss its parameters or what the
+// rest of the path names.
+func TestTheMatrixOfRolesIsWhatTheHandlersDo(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	people := map[string]*user.User{}
+	for _, s := range httpapi.Standings {
+		if s.Known {
+			var options []usertest.Option
+			if s.Admin {
+				options = append(options, usertest.Admin())
+			}
+			people[s.Name] = usertest.New(t, i.DB, options...)
+		}
+	}
+	rows := matrix(t, httpapi.Permissions(i.Endpoints()))
+	for _, e := range i.Endpoints() {
+		if !e.Placed() {
+			continue
+		}
+		row, listed := rows[e.Method+" "+e.Path]
+		if !listed {
+			t.Errorf("%s is not in the table", e.Route)
+			continue
+		}
+		for column, s := range httpapi.Standings {
+			g := grouptest.New(t, i.DB, grouptest.Visible(access.Open))
+			p := projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Open))
+			person := people[s.Name]
+			if s.Role > access.NoRole {
+				grouptest.Join(t, i.DB, g, person, s.Role)
+			}
+			w := i.do(e.Method, i.below(e, g, p), nil, func(r *http.Request) {
+				if person != nil {
+					r.Header.Set("PRIVATE-TOKEN", i.token(t, person, access.ScopeAPI))
+				}
+			})
+			announced := e.Also != "" && w.Code >= 400
+			if refused := refusal(w); refused != (row[column] != "yes") && !announced {
+				t.Errorf("%s for %s: %d %s, the table says %s", e.Route, s.Name, w.Code, w.Body, row[column])
+			}
+			if w.Code >= 500 {
+				t.Errorf("%s for %s: %d %s", e.Route, s.Name, w.Code, w.Body)
+			}
+		}
+	}
+}
+
+func refusal(w *httptest.ResponseRecorder) bool {
+	return w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden
+}
+
+// matrix reads the table of roles: the verdicts by endpoint.
+func matrix(t *testing.T, document string) map[string][]string {
+	t.Helper()
+	rows := map[string][]string{}
+	for line := range strings.SplitSeq(document, "\n") {
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		if len(cells) == 2+len(httpapi.Standings) && strings.HasPrefix(cells[0], "`") {
+			rows[strings.Trim(cells[0], "`")] = cells[2:]
+		}
+	}
+	if len(rows) < 20 {
+		t.Fatalf("the table has %s rows", strconv.Itoa(len(rows)))
+	}
+	return rows
+}
+
+// G2: a tenant's child under another tenant's parent is not there, on every
+// route that has both.
+func TestG2_NoChildIsFoundUnderAnotherParent(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	// No id of one kind is one of another.
+	if _, err := i.DB.Exec(t.Context(), `select setval('namespaces_id_seq', 1000000), setval('projects_id_seq', 2000000),
+		setval('personal_access_tokens_id_seq', 3000000), setval('deploy_tokens_id_seq', 4000000)`); err != nil {
+		t.Fatal(err)
+	}
+	ann, eve := i.ann, usertest.New(t, i.DB, usertest.Named("eve"))
+	mine, theirs := grouptest.New(t, i.DB), grouptest.New(t, i.DB)
+	grouptest.Join(t, i.DB, mine, ann, access.Owner)
+	grouptest.Join(t, i.DB, theirs, eve, access.Owner)
+	own, foreign := projecttest.New(t, i.DB, mine.ID), projecttest.New(t, i.DB, theirs.ID)
+
+	// One of each kind of child, in the other tenant's places.
+	as := func(u *user.User) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", i.token(t, u, access.ScopeAPI)) }
+	}
+	made := func(target string, body any) int64 {
+		w := i.do("POST", "/api/v4"+target, body, as(eve))
+		id := struct{ ID int64 }{}
+		decode(t, w, &id)
+		return id.ID
+	}
+	member := usertest.New(t, i.DB)
+	grouptest.Join(t, i.DB, theirs, member, access.Developer)
+	projecttest.Join(t, i.DB, foreign, member, access.Developer)
+	token := map[string]any{"name": "t", "scopes": []string{"read_api"}}
+	deploy := map[string]any{"name": "d", "scopes": []string{"read_repository"}}
+	groups, projects := "/groups/"+strconv.FormatInt(theirs.ID, 10), "/projects/"+strconv.FormatInt(foreign.ID, 10)
+	children := map[string]int64{
+		"group token":    made(groups+"/access_tokens", token),
+		"project token":  made(projects+"/access_tokens", token),
+		"group deploy":   made(groups+"/deploy_tokens", deploy),
+		"project deploy": made(projects+"/deploy_tokens", deploy),
+		"member":         member.ID,
+		"group":          theirs.ID,
+		"project":        foreign.ID,
+	}
+	for _, e := range i.Endpoints() {
+		if !e.Placed() || strings.Count(e.Path, "{") < 2 {
+			continue
+		}
+		for kind, id := range children {
+			target := strings.Replace(e.Path, "/groups/{id}", "/groups/"+strconv.FormatInt(mine.ID, 10), 1)
+			target = strings.Replace(target, "/projects/{id}", "/projects/"+strconv.FormatInt(own.ID, 10), 1)
+			for _, p := range e.Params {
+				if p.InPath {
+					target = strings.Replace(target, "{"+p.Name+"}", strconv.FormatInt(id, 10), 1)
+				}
+			}
+			body := map[string]any{"access_level": 10, "value": "x", "email": "x@example.com"}
+			w := i.do(e.Method, "/api/v4"+target, body, as(ann))
+			if w.Code < 300 {
+				t.Errorf("%s reaches a %s of another tenant: %d %s", e.Route, kind, w.Code, w.Body)
+			}
+		}
+	}
+}
