@@ -1,7 +1,6 @@
 package load
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -172,5 +171,5 @@ func (f *forge) totalsAreBounded(t *testing.T) {
 	if a := f.get(t, "/users?username=USER00048271", f.admin); a.header.Get("X-Total") != strconv.Itoa(len(a.ids)) {
 		t.Errorf("a short list has a total of %q", a.header.Get("X-Total"))
 	}
-	t.Log(fmt.Sprintf("%d users, counted to %d", f.users, maxCounted))
+	t.Logf("%d users, counted to %d", f.users, maxCounted)
 }
