@@ -123,12 +123,14 @@ func (f *forge) filtersAreBounded(t *testing.T) {
 	}
 }
 
-// farAway are lists whose matches are too many to be sorted first and sit at
-// the other end of the order: the walk to them is long. docs/measurements.md
-// has the figures.
-var farAway = map[string]int{
-	"/users?created_before=2020-02-01&pagination=keyset": 40_000,
-	"/users?saml_provider_id=7&order_by=name&sort=asc":   40_000,
+// farAway are lists with more than 10,000 matches that no index serves in the
+// order asked for: the way to them is long. docs/measurements.md has the
+// figures.
+var farAway = map[string]bool{
+	"/users?created_before=2020-02-01&pagination=keyset": true,
+	"/users?saml_provider_id=7":                          true,
+	"/users?saml_provider_id=7&pagination=keyset":        true,
+	"/users?saml_provider_id=7&order_by=name&sort=asc":   true,
 }
 
 // bounded checks that a request touches a bounded part of the table. The plan
@@ -143,8 +145,8 @@ func (f *forge) bounded(t *testing.T, who, path, token string) {
 		}
 		worst.SeqRows = max(worst.SeqRows, c.SeqRows)
 	}
-	if limit, known := farAway[path]; known && f.users >= large {
-		t.Logf("%s %s touches %d blocks of the whole table's %d", who, path, worst.Buffers, limit)
+	if farAway[path] && f.users >= large {
+		t.Logf("%s %s touches %d blocks, and reads %d rows without an index", who, path, worst.Buffers, worst.SeqRows)
 		return
 	}
 	if worst.Buffers > maxBuffers {
