@@ -1,0 +1,277 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+)
+
+// stores are the kinds of store; every rule holds for each.
+func stores(t *testing.T, rule func(t *testing.T, s Store)) {
+	t.Helper()
+	open := map[string]func(*testing.T) string{
+		"folder": func(t *testing.T) string { return "file://" + t.TempDir() },
+		"bucket": func(t *testing.T) string {
+			backend := s3mem.New()
+			if err := backend.CreateBucket("blobs"); err != nil {
+				t.Fatal(err)
+			}
+			server := httptest.NewServer(gofakes3.New(backend).Server())
+			t.Cleanup(server.Close)
+			return "s3://key:secret@" + strings.TrimPrefix(server.URL, "http://") + "/blobs/below?tls=false&region=eu-1"
+		},
+	}
+	for kind, address := range open {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s, err := Open(address(t), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Ping(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			rule(t, s)
+		})
+	}
+}
+
+func put(t *testing.T, s Store, key, body string) {
+	t.Helper()
+	if err := s.Put(t.Context(), key, strings.NewReader(body), int64(len(body))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, s Store, key string, offset, length int64) string {
+	t.Helper()
+	body, err := s.Open(t.Context(), key, offset, length)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	text, err := io.ReadAll(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestWhatIsPutIsRead(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, s Store) {
+		put(t, s, "lfs/ab/cd", "0123456789")
+		put(t, s, "lfs/empty", "")
+		for _, c := range []struct {
+			offset, length int64
+			want           string
+		}{{0, -1, "0123456789"}, {3, -1, "3456789"}, {3, 4, "3456"}, {0, 1, "0"}, {8, 10, "89"}, {2, 0, ""}} {
+			if got := read(t, s, "lfs/ab/cd", c.offset, c.length); got != c.want {
+				t.Errorf("from %d, %d bytes: %q, want %q", c.offset, c.length, got, c.want)
+			}
+		}
+		if got := read(t, s, "lfs/empty", 0, -1); got != "" {
+			t.Errorf("an empty blob reads %q", got)
+		}
+		info, err := s.Stat(t.Context(), "lfs/ab/cd")
+		if err != nil || info.Size != 10 || time.Since(info.Modified).Abs() > time.Hour {
+			t.Errorf("%+v, %v", info, err)
+		}
+		put(t, s, "lfs/ab/cd", "new")
+		if got := read(t, s, "lfs/ab/cd", 0, -1); got != "new" {
+			t.Errorf("the second blob of a key reads %q", got)
+		}
+	})
+}
+
+func TestABlobAppearsWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, s Store) {
+		// A reader that knows better only once it has given everything.
+		wrong := io.MultiReader(strings.NewReader("8 bytes."), iotest.ErrReader(errors.New("digest differs")))
+		broken := io.MultiReader(strings.NewReader("half"), iotest.ErrReader(errors.New("cable cut")))
+		for name, body := range map[string]io.Reader{
+			"short": strings.NewReader("abc"), "long": strings.NewReader("abcdefghij"), "broken": broken, "wrong": wrong,
+		} {
+			put(t, s, "a/"+name, "before")
+			if err := s.Put(t.Context(), "a/"+name, body, 8); err == nil {
+				t.Errorf("%s: stored", name)
+			}
+			if got := read(t, s, "a/"+name, 0, -1); got != "before" {
+				t.Errorf("%s: what was there reads %q", name, got)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := s.Put(ctx, "a/late", strings.NewReader("x"), 1); !errors.Is(err, context.Canceled) {
+			t.Errorf("a cancelled put: %v", err)
+		}
+		if _, err := s.Stat(t.Context(), "a/late"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("a cancelled blob: %v", err)
+		}
+	})
+}
+
+func TestWhatIsNotThereIsNotFound(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, s Store) {
+		put(t, s, "a/b", "x")
+		for _, key := range []string{"a", "a/c", "a/b/c", "b"} {
+			if _, err := s.Stat(t.Context(), key); !errors.Is(err, ErrNotFound) && !isNotDir(err) {
+				t.Errorf("stat %s: %v", key, err)
+			}
+			if err := s.Delete(t.Context(), key); err != nil && key != "a" && !isNotDir(err) {
+				t.Errorf("delete %s: %v", key, err)
+			}
+		}
+		for range 2 {
+			if err := s.Delete(t.Context(), "a/b"); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := s.Open(t.Context(), "a/b", 0, -1); !errors.Is(err, ErrNotFound) {
+			t.Errorf("a deleted blob: %v", err)
+		}
+	})
+}
+
+func isNotDir(err error) bool { return err != nil && strings.Contains(err.Error(), "not a directory") }
+
+func TestAListGoesOnWhereItStopped(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, s Store) {
+		var want []string
+		for _, key := range []string{"lfs/a/1", "lfs/a-b", "lfs/a/2", "lfs/b/c/d", "lfs/b/c.d", "lfs/0", "other/x"} {
+			put(t, s, key, key)
+			if strings.HasPrefix(key, "lfs/") {
+				want = append(want, key)
+			}
+		}
+		slices.Sort(want)
+		for limit := 1; limit <= 4; limit++ {
+			var got []string
+			for after := ""; ; {
+				page, err := s.List(t.Context(), "lfs/", after, limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, info := range page {
+					got = append(got, info.Key)
+					if info.Size != int64(len(info.Key)) {
+						t.Errorf("%s has %d bytes", info.Key, info.Size)
+					}
+				}
+				if len(page) < limit {
+					break
+				}
+				after = page[len(page)-1].Key
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("pages of %d: %v, want %v", limit, got, want)
+			}
+		}
+	})
+}
+
+func TestKeysCannotLeaveTheStore(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, s Store) {
+		for _, key := range []string{
+			"", "/", "/etc/passwd", "..", "../x", "a/../../x", "a//b", "a/", ".incoming/x", "a/.hidden", "a\x00b", "a\nb", `a\b`, "A", "a b",
+			strings.Repeat("a", maxKey+1), "%2e%2e/x",
+		} {
+			_, stat := s.Stat(t.Context(), key)
+			_, open := s.Open(t.Context(), key, 0, -1)
+			for verb, err := range map[string]error{
+				"put": s.Put(t.Context(), key, strings.NewReader("x"), 1), "open": open, "stat": stat, "delete": s.Delete(t.Context(), key),
+			} {
+				if err == nil || errors.Is(err, ErrNotFound) {
+					t.Errorf("%s %q: %v", verb, key, err)
+				}
+			}
+		}
+	})
+}
+
+func TestALinkInTheFolderLeadsNowhere(t *testing.T) {
+	t.Parallel()
+	dir, outside := t.TempDir(), t.TempDir()
+	s, err := Open("file://"+dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Put(t.Context(), "link/x", strings.NewReader("x"), 1); err == nil {
+		t.Error("a blob was written through a link")
+	}
+	if left, _ := os.ReadDir(outside); len(left) > 0 {
+		t.Error("something is outside of the folder")
+	}
+}
+
+func TestUnfinishedBlobsAreSweptOnceTheyAreOld(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := Open("file://"+dir, ""); err != nil {
+		t.Fatal(err)
+	}
+	old, young := filepath.Join(dir, incoming, "old"), filepath.Join(dir, incoming, "young")
+	for _, name := range []string{old, young} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	past := time.Now().Add(-abandoned - time.Hour)
+	if err := os.Chtimes(old, past, past); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open("file://"+dir, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the old one: %v", err)
+	}
+	if _, err := os.Stat(young); err != nil {
+		t.Errorf("the young one: %v", err)
+	}
+}
+
+func TestALargeBlobSurvivesTheWay(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, s Store) {
+		body := bytes.Repeat([]byte("0123456789abcdef"), (partSize+partSize/2)/16) // more than one part
+		for _, size := range []int64{int64(len(body)), -1} {                       // announced or not
+			if err := s.Put(t.Context(), "large", bytes.NewReader(body), size); err != nil {
+				t.Fatal(err)
+			}
+			if got := read(t, s, "large", 0, -1); got != string(body) {
+				t.Errorf("%d bytes came back of %d", len(got), len(body))
+			}
+		}
+	})
+}
+
+func TestAnAddressThatIsNoStoreIsRefusedWithoutItsPassword(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"ftp://a:CANARY@b/c", "s3://", "s3://a:CANARY@host", "s3://a:CANARY@ho st/b"} {
+		_, err := Open(address, "")
+		if err == nil || strings.Contains(fmt.Sprint(err), "CANARY") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+)
+
+// partSize is how much of a large blob is in memory at a time.
+const partSize = 16 << 20
+
+// bucket keeps blobs in an S3 bucket below a prefix.
+type bucket struct {
+	client *minio.Client
+	name   string
+	prefix string // "" or "folder/"
+}
+
+// openBucket reads s3://key:secret@host/bucket[/prefix]?region=r&tls=false.
+// Without a key it asks the environment and the machine, as other clients of
+// S3 do.
+func openBucket(u *url.URL) (Store, error) {
+	name, prefix, _ := strings.Cut(strings.Trim(u.Path, "/"), "/")
+	if u.Host == "" || name == "" {
+		return nil, errors.New("blob_url: an S3 store is s3://key:secret@host/bucket?region=r")
+	}
+	login := credentials.NewChainCredentials([]credentials.Provider{
+		&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{},
+	})
+	if u.User != nil {
+		secret, _ := u.User.Password()
+		login = credentials.NewStaticV4(u.User.Username(), secret, "")
+	}
+	client, err := minio.New(u.Host, &minio.Options{
+		Creds: login, Secure: u.Query().Get("tls") != "false", Region: u.Query().Get("region"), BucketLookup: minio.BucketLookupPath,
+		MaxRetries: 3,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("blob_url: %w", err)
+	}
+	if prefix != "" {
+		prefix += "/"
+	}
+	return &bucket{client: client, name: name, prefix: prefix}, nil
+}
+
+func (b *bucket) Put(ctx context.Context, key string, body io.Reader, size int64) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	// The reader is hidden behind one that can only be read: a body is sent
+	// once, and what it was is checked on the way.
+	_, err := b.client.PutObject(ctx, b.name, b.prefix+key, measured(body, size), size, minio.PutObjectOptions{
+		PartSize: partSize, DisableContentSha256: true, SendContentMd5: true,
+	})
+	return err
+}
+
+func (b *bucket) Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+	if err := checkKey(key); err != nil {
+		return nil, err
+	}
+	if length == 0 {
+		return io.NopCloser(strings.NewReader("")), nil
+	}
+	var options minio.GetObjectOptions
+	if offset > 0 || length > 0 {
+		last := int64(0)
+		if length > 0 {
+			last = offset + length - 1
+		}
+		if err := options.SetRange(offset, last); err != nil {
+			return nil, err
+		}
+	}
+	core := minio.Core{Client: b.client}
+	body, _, _, err := core.GetObject(ctx, b.name, b.prefix+key, options)
+	return body, absent(err)
+}
+
+func (b *bucket) Stat(ctx context.Context, key string) (Info, error) {
+	if err := checkKey(key); err != nil {
+		return Info{}, err
+	}
+	o, err := b.client.StatObject(ctx, b.name, b.prefix+key, minio.StatObjectOptions{})
+	if err != nil {
+		return Info{}, absent(err)
+	}
+	return Info{Key: key, Size: o.Size, Modified: o.LastModified}, nil
+}
+
+func (b *bucket) Delete(ctx context.Context, key string) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	if err := absent(b.client.RemoveObject(ctx, b.name, b.prefix+key, minio.RemoveObjectOptions{})); !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
+func (b *bucket) List(ctx context.Context, prefix, after string, limit int) ([]Info, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	options := minio.ListObjectsOptions{Prefix: b.prefix + prefix, Recursive: true, MaxKeys: min(limit, 1000)}
+	if after != "" {
+		options.StartAfter = b.prefix + after
+	}
+	var found []Info
+	for o := range b.client.ListObjects(ctx, b.name, options) {
+		if o.Err != nil {
+			return nil, o.Err
+		}
+		found = append(found, Info{Key: strings.TrimPrefix(o.Key, b.prefix), Size: o.Size, Modified: o.LastModified})
+		if len(found) == limit {
+			break
+		}
+	}
+	return found, nil
+}
+
+func (b *bucket) Ping(ctx context.Context) error {
+	there, err := b.client.BucketExists(ctx, b.name)
+	if err == nil && !there {
+		err = fmt.Errorf("there is no bucket %s", b.name)
+	}
+	return err
+}
+
+func absent(err error) error {
+	if code := minio.ToErrorResponse(err).Code; code == minio.NoSuchKey {
+		return ErrNotFound
+	}
+	return err
+}

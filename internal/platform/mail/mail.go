@@ -1,0 +1,111 @@
+// Package mail sends messages through the operator's mail server.
+//
+// It owns the connection to that server and the form of a message. It does not
+// own what messages say or when they are sent: that is a job of the room that
+// has something to say, for the server may be away.
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/wneessen/go-mail"
+
+	"stithy/internal/platform/secretbox"
+)
+
+// Message is a text for one reader.
+type Message struct {
+	To      string // an address, as it is stored
+	Subject string
+	Text    string
+}
+
+// Sender sends messages. One that was given no server sends none.
+type Sender struct {
+	server *url.URL
+	from   string
+}
+
+// New makes a sender. The URL is smtp://user:password@host:587 or, for a server
+// that speaks TLS from the first byte, smtps://host:465; an empty one means that
+// there is no mail.
+func New(server secretbox.Secret, from string) (*Sender, error) {
+	if server == "" {
+		return &Sender{}, nil
+	}
+	u, err := url.Parse(server.Reveal())
+	if err != nil || u.Hostname() == "" || (u.Scheme != "smtp" && u.Scheme != "smtps") {
+		return nil, errors.New("the URL of the mail server is not of the form smtp://user:password@host:587")
+	}
+	s := &Sender{server: u, from: from}
+	if _, err := s.message(Message{To: from}); err != nil {
+		return nil, fmt.Errorf("reading the sender's address: %w", err)
+	}
+	return s, nil
+}
+
+// Configured reports whether there is a server to send through.
+func (s *Sender) Configured() bool { return s.server != nil }
+
+// timeout bounds one message, the greeting of a slow server included.
+const timeout = 30 * time.Second
+
+// Send hands a message to the server. Without one it fails: whoever asks for
+// mail looks at Configured first.
+func (s *Sender) Send(ctx context.Context, m Message) error {
+	if !s.Configured() {
+		return errors.New("sending mail: no server is named")
+	}
+	message, err := s.message(m)
+	if err != nil {
+		return fmt.Errorf("writing mail: %w", err)
+	}
+	client, err := mail.NewClient(s.server.Hostname(), s.options()...)
+	if err != nil {
+		return fmt.Errorf("preparing to send mail: %w", err)
+	}
+	if err := client.DialAndSendWithContext(ctx, message); err != nil {
+		return fmt.Errorf("sending mail: %w", err)
+	}
+	return nil
+}
+
+// options follow from the URL. A password is never sent in the clear.
+func (s *Sender) options() []mail.Option {
+	options := []mail.Option{mail.WithTimeout(timeout)}
+	port, tls := 587, mail.TLSOpportunistic
+	if s.server.User != nil {
+		tls = mail.TLSMandatory
+		password, _ := s.server.User.Password()
+		options = append(options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithUsername(s.server.User.Username()), mail.WithPassword(password))
+	}
+	if s.server.Scheme == "smtps" {
+		port = 465
+		options = append(options, mail.WithSSL())
+	} else {
+		options = append(options, mail.WithTLSPolicy(tls))
+	}
+	if given, err := strconv.Atoi(s.server.Port()); err == nil {
+		port = given
+	}
+	return append(options, mail.WithPort(port))
+}
+
+func (s *Sender) message(m Message) (*mail.Msg, error) {
+	message := mail.NewMsg(mail.WithCharset(mail.CharsetUTF8), mail.WithEncoding(mail.EncodingQP))
+	if err := message.From(s.from); err != nil {
+		return nil, err
+	}
+	if err := message.To(m.To); err != nil {
+		return nil, err
+	}
+	message.Subject(m.Subject)
+	message.SetGenHeader("Auto-Submitted", "auto-generated")
+	message.SetBodyString(mail.TypeTextPlain, m.Text)
+	return message, nil
+}
