@@ -29,6 +29,13 @@ type Config struct {
 	DatabaseMaxConns int32
 	RedisURL         secretbox.Secret // empty: counters and wake-ups stay in the process
 
+	Storages []Storage // of repositories; at least one
+	CacheDir string
+	Git      Git
+	SSH      SSH
+	SMTPURL  secretbox.Secret // empty: no mail is sent
+	MailFrom string
+
 	TrustedProxies  []netip.Prefix
 	MonitoringAllow []netip.Prefix
 
@@ -38,10 +45,40 @@ type Config struct {
 	ShutdownGrace time.Duration
 	DrainDelay    time.Duration
 
+	JobRequestHold time.Duration
+
 	Identifiers Identifiers
 	Instance    Instance
 
 	values []Value
+}
+
+// Storage is a named folder of repositories.
+type Storage struct {
+	Name string
+	Path string
+}
+
+// Git says how git is run.
+type Git struct {
+	Program string
+	MaxPush int64 // bytes; 0 leaves it to the instance's settings
+	Ban     Ban
+}
+
+// Ban says when an address that guesses credentials of git is kept out. It is
+// off without a number of failures.
+type Ban struct {
+	Failures int
+	Within   time.Duration
+	For      time.Duration
+}
+
+// SSH says how the SSH server is reached.
+type SSH struct {
+	Listen   string // empty: none
+	HostKeys string // folder
+	Port     int    // that clients use; 0 where there is no SSH
 }
 
 // Identifiers are the names that stand in identifiers on the wire.
@@ -55,6 +92,7 @@ type Instance struct {
 	Tier          string // "free", "premium" or "ultimate"
 	Hosted        bool
 	Impersonation bool // impersonation tokens work
+	PasswordGrant bool // programs may exchange passwords for OAuth tokens
 }
 
 // Value is one setting as an administrator may see it.

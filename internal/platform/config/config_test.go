@@ -61,17 +61,20 @@ func TestAnEmptyFileGivesTheDefaults(t *testing.T) {
 		c := load(t, yaml, "STITHY_BLOB_URL=", "PATH=/bin", "STITHY_TEST_ANYTHING=1")
 		got := map[string]any{
 			"listen": c.Listen, "external": c.ExternalURL.String(), "data": c.DataDir, "key": c.SecretKeyFile,
-			"urls": c.DatabaseURL.Reveal() + c.RedisURL.Reveal() + c.BlobURL.Reveal(), "conns": c.DatabaseMaxConns,
+			"urls": c.DatabaseURL.Reveal() + c.RedisURL.Reveal() + c.BlobURL.Reveal() + c.SMTPURL.Reveal(), "conns": c.DatabaseMaxConns, "from": c.MailFrom,
 			"proxies": len(c.TrustedProxies), "monitoring": fmt.Sprint(c.MonitoringAllow),
 			"level": c.LogLevel, "format": c.LogFormat, "grace": c.ShutdownGrace, "drain": c.DrainDelay,
 			"identifiers": c.Identifiers, "instance": c.Instance,
+			"storages": c.Storages, "cache": c.CacheDir, "git": c.Git, "ssh": c.SSH,
 		}
 		want := map[string]any{
 			"listen": "127.0.0.1:8080", "external": "http://127.0.0.1:8080", "data": "./data", "key": "data/secret.key",
-			"urls": "", "conns": int32(16),
+			"urls": "", "conns": int32(16), "from": "noreply@127.0.0.1",
 			"proxies": 0, "monitoring": "[127.0.0.0/8 ::1/128]",
 			"level": slog.LevelInfo, "format": "json", "grace": 30 * time.Second, "drain": time.Duration(0),
-			"identifiers": config.Identifiers{Service: "svc", Errors: "errsvc"}, "instance": config.Instance{Tier: "ultimate", Impersonation: true},
+			"identifiers": config.Identifiers{Service: "svc", Errors: "errsvc"}, "instance": config.Instance{Tier: "ultimate", Impersonation: true, PasswordGrant: true},
+			"storages": []config.Storage{{Name: "default", Path: "data/repositories"}}, "cache": "data/cache",
+			"git": config.Git{Program: "git", Ban: config.Ban{Within: 3 * time.Minute, For: time.Hour}}, "ssh": config.SSH{HostKeys: "data/ssh"},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", yaml, diff)
@@ -90,12 +93,29 @@ database_url: postgres://stithy:pw@db/stithy?sslmode=require
 database_max_conns: 40
 redis_url: rediss://:pw@cache:6380/1
 blob_url: s3://bucket?region=eu-1
+storages:
+  default: /srv/a
+  fast: /srv/b
+cache_dir: /var/cache/stithy
+git:
+  program: /opt/git/bin/git
+  max_push: 200
+  ban_failures: 10
+  ban_within: 60s
+  ban_for: 2h
+ssh:
+  listen: 0.0.0.0:2222
+  host_keys: /etc/stithy/ssh
+  port: 22
+smtp_url: smtp://forge:pw@mail:587
+mail_from: forge@code.example.com
 trusted_proxies: [10.0.0.0/8, "::1", "::ffff:192.0.2.1"]
 monitoring_allow: 192.0.2.0/24
 log_level: debug
 log_format: text
 shutdown_grace: 1m30s
 drain_delay: 5s
+job_request_hold: 20s
 identifiers:
   service: gitlab
   errors: sentry
@@ -103,6 +123,7 @@ instance:
   tier: free
   hosted: true
   impersonation: false
+  password_grant: false
 `
 
 func TestEveryKeyCanStandInTheFileOrInTheEnvironment(t *testing.T) {
@@ -117,6 +138,8 @@ func TestEveryKeyCanStandInTheFileOrInTheEnvironment(t *testing.T) {
 		switch v.Key {
 		case "database_url":
 			value = fromFile.DatabaseURL.Reveal()
+		case "smtp_url":
+			value = fromFile.SMTPURL.Reveal()
 		case "redis_url":
 			value = fromFile.RedisURL.Reveal()
 		}
@@ -128,6 +151,7 @@ func TestEveryKeyCanStandInTheFileOrInTheEnvironment(t *testing.T) {
 			c.DatabaseURL.Reveal(), c.DatabaseMaxConns, c.RedisURL.Reveal(), c.BlobURL.Reveal(),
 			fmt.Sprint(c.TrustedProxies), fmt.Sprint(c.MonitoringAllow),
 			c.LogLevel, c.LogFormat, c.ShutdownGrace, c.DrainDelay, c.Identifiers, c.Instance, c.RequireDatabase(),
+			c.Storages, c.CacheDir, c.Git, c.SSH,
 		}
 		want := []any{
 			"0.0.0.0:80", "https://code.example.com/forge", "/var/lib/stithy", "/etc/stithy/secret.key",
@@ -135,6 +159,9 @@ func TestEveryKeyCanStandInTheFileOrInTheEnvironment(t *testing.T) {
 			fmt.Sprint(prefixes("10.0.0.0/8", "::1/128", "192.0.2.1/32")), fmt.Sprint(prefixes("192.0.2.0/24")),
 			slog.LevelDebug, "text", 90 * time.Second, 5 * time.Second,
 			config.Identifiers{Service: "gitlab", Errors: "sentry"}, config.Instance{Tier: "free", Hosted: true}, nil,
+			[]config.Storage{{Name: "default", Path: "/srv/a"}, {Name: "fast", Path: "/srv/b"}}, "/var/cache/stithy",
+			config.Git{Program: "/opt/git/bin/git", MaxPush: 200 << 20, Ban: config.Ban{Failures: 10, Within: time.Minute, For: 2 * time.Hour}},
+			config.SSH{Listen: "0.0.0.0:2222", HostKeys: "/etc/stithy/ssh", Port: 22},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -276,6 +303,24 @@ func TestAFileThatIsNoMappingIsRefused(t *testing.T) {
 	}
 }
 
+func TestStoragesHavePlainNamesAndFoldersOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"default":                "is not a list of names and folders; write for example default=/var/lib/stithy/repositories",
+		"a=/x, ../b=/y":          "is not a list of names and folders; write for example default=/var/lib/stithy/repositories",
+		"default=":               "is not a list of names and folders; write for example default=/var/lib/stithy/repositories",
+		"default=/a, b=/a":       "names b, or its folder, twice",
+		"default=/a, default=/b": "names default, or its folder, twice",
+	} {
+		if got := problems(t, "", "STITHY_STORAGES="+given); len(got) != 1 || !strings.HasSuffix(got[0], want) {
+			t.Errorf("%q: got %q", given, got)
+		}
+	}
+	if got := problems(t, "storages: {a: [b]}\n"); got[0] != "stithy.yaml:1: storages takes names with plain values" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestTheExternalURLIsAPlainWebAddress(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{
@@ -343,6 +388,17 @@ func TestTheReferenceHasARowForEveryKey(t *testing.T) {
 	} {
 		if !strings.Contains(reference, want) {
 			t.Errorf("the reference lacks %q", want)
+		}
+	}
+}
+
+func TestClientsReachSSHWhereItListensUnlessToldOtherwise(t *testing.T) {
+	t.Parallel()
+	for yaml, want := range map[string]int{
+		"": 0, "ssh: {listen: 127.0.0.1:2222}": 2222, "ssh: {listen: 127.0.0.1:2222, port: 22}": 22,
+	} {
+		if got := load(t, yaml).SSH.Port; got != want {
+			t.Errorf("%q: got %d, want %d", yaml, got, want)
 		}
 	}
 }

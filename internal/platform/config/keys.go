@@ -19,6 +19,7 @@ type key struct {
 	// derive gives a default that follows from keys further up; initial then describes it in words.
 	derive func(c *Config) string
 
+	pairs  bool // the file may hold a mapping; elsewhere it is written name=value, with commas
 	list   bool // the file may hold a sequence; elsewhere values are separated by commas
 	secret bool // a URL that may hold a password; the variable has a _FILE twin
 }
@@ -86,6 +87,94 @@ func keys() []key {
 			},
 		},
 		{
+			name: "storages", pairs: true, initial: "`default` is `repositories` in `data_dir`",
+			derive: func(c *Config) string { return "default=" + filepath.Join(c.DataDir, "repositories") },
+			doc:    "Folders of repositories, by name. A name stands in the database: keep it when a folder moves.",
+			set:    func(c *Config, s string) (err error) { c.Storages, err = storages(s); return err },
+		},
+		{
+			name: "cache_dir", initial: "`cache` in `data_dir`",
+			derive: func(c *Config) string { return filepath.Join(c.DataDir, "cache") },
+			doc:    "Folder of packs and archives that can be made again. Empty it at any time.",
+			set:    func(c *Config, s string) error { c.CacheDir = s; return nil },
+		},
+		{
+			name: "git.program", initial: "git",
+			doc: "The git program, 2.36 or newer.",
+			set: func(c *Config, s string) error { c.Git.Program = s; return nil },
+		},
+		{
+			name: "git.max_push", initial: "0",
+			doc: "Most megabytes of one push, whatever administrators allow. 0 is no limit.",
+			set: func(c *Config, s string) error {
+				n, err := number(s, 0, 1<<20)
+				c.Git.MaxPush = int64(n) << 20
+				return err
+			},
+		},
+		{
+			name: "git.ban_failures", initial: "0",
+			doc: "How many wrong credentials of git, within `git.ban_within`, close the door of git over HTTP to an address. 0 closes it to nobody; 30 is a good number.",
+			set: func(c *Config, s string) error {
+				n, err := number(s, 0, 1_000_000)
+				c.Git.Ban.Failures = int(n)
+				return err
+			},
+		},
+		{
+			name: "git.ban_within", initial: "3m",
+			doc: "Time in which wrong credentials of git are counted together.",
+			set: func(c *Config, s string) (err error) { c.Git.Ban.Within, err = duration(s, 24*time.Hour); return err },
+		},
+		{
+			name: "git.ban_for", initial: "1h",
+			doc: "How long an address is kept out. Addresses of this machine never are.",
+			set: func(c *Config, s string) (err error) { c.Git.Ban.For, err = duration(s, 30*24*time.Hour); return err },
+		},
+		{
+			name: "ssh.listen",
+			doc:  "Address and port to serve git over SSH on, for example `0.0.0.0:2222`. Without it there is no SSH.",
+			set:  func(c *Config, s string) (err error) { c.SSH.Listen, err = listenAddress(s); return err },
+		},
+		{
+			name: "ssh.host_keys", initial: "`ssh` in `data_dir`",
+			derive: func(c *Config) string { return filepath.Join(c.DataDir, "ssh") },
+			doc:    "Folder of the keys that the SSH server proves itself with. Those that are missing are made.",
+			set:    func(c *Config, s string) error { c.SSH.HostKeys = s; return nil },
+		},
+		{
+			name: "ssh.port", initial: "that of `ssh.listen`",
+			derive: func(c *Config) string {
+				_, port, _ := net.SplitHostPort(c.SSH.Listen) // "" where there is no SSH
+				return port
+			},
+			doc: "Port that clients reach SSH at, where it is another one than the server listens on. It stands in the addresses that the API gives.",
+			set: func(c *Config, s string) error {
+				n, err := number(s, 1, 65535)
+				c.SSH.Port = int(n)
+				return err
+			},
+		},
+		{
+			name: "smtp_url", secret: true,
+			doc: "Mail server, for example `smtp://user:password@host:587`, or `smtps://` for TLS from the first byte. Without it no mail is sent: nobody can reset a password or register alone.",
+			set: func(c *Config, s string) error {
+				c.SMTPURL = secretbox.Secret(s)
+				return urlOf(s, "smtp://user:password@host:587", "smtp", "smtps")
+			},
+		},
+		{
+			name: "mail_from", initial: "`noreply@` and the host of `external_url`",
+			derive: func(c *Config) string {
+				if c.ExternalURL == nil {
+					return ""
+				}
+				return "noreply@" + c.ExternalURL.Hostname()
+			},
+			doc: "Address that mail is sent from.",
+			set: func(c *Config, s string) error { c.MailFrom = s; return nil },
+		},
+		{
 			name: "trusted_proxies", list: true,
 			doc: "Addresses or networks of proxies whose `X-Forwarded-For` header is believed.",
 			set: func(c *Config, s string) (err error) { c.TrustedProxies, err = networks(s); return err },
@@ -121,6 +210,11 @@ func keys() []key {
 			set: func(c *Config, s string) (err error) { c.DrainDelay, err = duration(s, time.Hour); return err },
 		},
 		{
+			name: "job_request_hold", initial: "50s",
+			doc: "How long a runner's request for a job is held open while there is none. A proxy in front has to wait longer.",
+			set: func(c *Config, s string) (err error) { c.JobRequestHold, err = duration(s, 5*time.Minute); return err },
+		},
+		{
 			name: "identifiers.service", initial: "svc",
 			doc: "The service's name inside identifiers that clients see.",
 			set: func(c *Config, s string) error { c.Identifiers.Service = s; return identifier(s) },
@@ -145,6 +239,14 @@ func keys() []key {
 			doc: "Whether impersonation tokens, which administrators make for other users, work.",
 			set: func(c *Config, s string) error {
 				c.Instance.Impersonation = s == "true"
+				return oneOf(s, "true", "false")
+			},
+		},
+		{
+			name: "instance.password_grant", initial: "true",
+			doc: "Whether programs may exchange a username and password for an OAuth token. Accounts with a second factor or another way to sign in are always refused.",
+			set: func(c *Config, s string) error {
+				c.Instance.PasswordGrant = s == "true"
 				return oneOf(s, "true", "false")
 			},
 		},

@@ -132,7 +132,12 @@ func (l *loader) take(k key, value *yaml.Node, origin string) {
 		return
 	}
 	text, ok := plain(value, k.list)
+	if k.pairs && value.Kind == yaml.MappingNode {
+		text, ok = pairs(value)
+	}
 	switch {
+	case !ok && k.pairs:
+		l.problem("%s: %s takes names with plain values", origin, k.name)
 	case !ok && k.list:
 		l.problem("%s: %s takes a list of plain values", origin, k.name)
 	case !ok:
@@ -161,6 +166,19 @@ func plain(value *yaml.Node, list bool) (text string, ok bool) {
 			return "", false
 		}
 		items = append(items, item)
+	}
+	return strings.Join(items, ", "), true
+}
+
+// pairs is a mapping of plain values in the form of a variable.
+func pairs(mapping *yaml.Node) (text string, ok bool) {
+	var items []string
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		value, ok := plain(mapping.Content[i+1], false)
+		if !ok {
+			return "", false
+		}
+		items = append(items, mapping.Content[i].Value+"="+value)
 	}
 	return strings.Join(items, ", "), true
 }

@@ -76,6 +76,24 @@ func networks(s string) ([]netip.Prefix, error) {
 	return list, nil
 }
 
+var storageName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,254}$`)
+
+func storages(s string) ([]Storage, error) {
+	var list []Storage
+	for item := range strings.SplitSeq(s, ",") {
+		name, path, _ := strings.Cut(strings.TrimSpace(item), "=")
+		name, path = strings.TrimSpace(name), strings.TrimSpace(path)
+		switch {
+		case !storageName.MatchString(name) || path == "":
+			return nil, errors.New("is not a list of names and folders; write for example default=/var/lib/stithy/repositories")
+		case slices.ContainsFunc(list, func(other Storage) bool { return other.Name == name || other.Path == path }):
+			return nil, fmt.Errorf("names %s, or its folder, twice", name)
+		}
+		list = append(list, Storage{Name: name, Path: path})
+	}
+	return list, nil
+}
+
 func number(s string, least, most int32) (int32, error) {
 	n, err := strconv.ParseInt(s, 10, 32)
 	if err != nil || int32(n) < least || int32(n) > most {

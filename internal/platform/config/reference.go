@@ -20,6 +20,9 @@ func Reference() string {
 		if k.list {
 			doc += " A list; commas between the items of the variable."
 		}
+		if k.pairs {
+			doc += " Written `name=folder` in the variable, with commas between."
+		}
 		if k.secret {
 			doc += " `" + k.variable() + fileSuffix + "` names a file that holds the value."
 		}

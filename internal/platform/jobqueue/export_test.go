@@ -2,6 +2,7 @@ package jobqueue
 
 import (
 	"context"
+	"time"
 
 	"github.com/riverqueue/river/rivertype"
 
@@ -12,3 +13,9 @@ import (
 func BeginUnique(ctx context.Context, db *postgres.DB, id int64, work func(context.Context) error) error {
 	return (&middleware{db: db}).Work(ctx, &rivertype.JobRow{ID: id, Tags: []string{untilStarted}}, work)
 }
+
+// SetOrphanInterval says how often a queue looks for jobs of dead processes.
+func (q *Queue) SetOrphanInterval(every time.Duration) { q.orphans = every }
+
+// LookForOrphans looks for them now.
+func (q *Queue) LookForOrphans(ctx context.Context) error { return q.keeper.look(ctx) }

@@ -7,6 +7,7 @@ package jobqueue
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -113,16 +114,18 @@ type Queue struct {
 	workers  int
 	inserter *river.Client[pgx.Tx]
 	client   *river.Client[pgx.Tx] // nil unless started
+	keeper   *keeper               // the same
+	orphans  time.Duration
 }
 
 // New returns a queue that works up to workers jobs at a time; one with no workers only inserts. While it works it
-// keeps one connection of its own to be told of new jobs.
+// keeps two connections of its own, to be told of new jobs and to show that it lives.
 func New(db *postgres.DB, r *Registry, log *slog.Logger, workers int) (*Queue, error) {
 	inserter, err := river.NewClient(riverpgxv5.New(nil), &river.Config{Logger: quiet(log)})
 	if err != nil {
 		return nil, fmt.Errorf("creating job inserter: %w", err)
 	}
-	return &Queue{db: db, registry: r, log: log, workers: workers, inserter: inserter}, nil
+	return &Queue{db: db, registry: r, log: log, workers: workers, inserter: inserter, orphans: orphanInterval}, nil
 }
 
 // Insert adds a job that becomes visible when tx commits. Inserting unique jobs may wait for another transaction that
@@ -143,7 +146,9 @@ func (q *Queue) Start(ctx context.Context) error {
 	if q.workers == 0 {
 		return nil
 	}
+	id := "worker-" + rand.Text()
 	client, err := river.NewClient(riverpgxv5.New(q.db.Pool()), &river.Config{
+		ID:           id,
 		Queues:       map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: q.workers}},
 		Workers:      q.registry.workers,
 		PeriodicJobs: q.registry.periodic,
@@ -152,7 +157,8 @@ func (q *Queue) Start(ctx context.Context) error {
 		Logger:       quiet(q.log),
 
 		JobTimeout: DefaultTimeout,
-		// A job whose node died counts as running until this has passed, or its own limit if that is longer.
+		// A job that ended and could not say so counts as running until this has passed, or its own limit if that is
+		// longer. Those of a process that died are put back sooner.
 		RescueStuckJobsAfter:        DefaultTimeout + time.Minute,
 		CompletedJobRetentionPeriod: time.Hour,
 		DiscardedJobRetentionPeriod: 7 * 24 * time.Hour,
@@ -168,10 +174,15 @@ func (q *Queue) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("creating job client: %w", err)
 	}
+	keeper, err := q.keep(ctx, id)
+	if err != nil {
+		return err
+	}
 	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
+		keeper.end()
 		return fmt.Errorf("starting job client: %w", err)
 	}
-	q.client = client
+	q.client, q.keeper = client, keeper
 	return nil
 }
 
@@ -184,6 +195,7 @@ func (q *Queue) Stop(ctx context.Context) error {
 	if q.client == nil {
 		return nil
 	}
+	defer q.keeper.end()
 	err := q.client.Stop(ctx)
 	if err == nil || ctx.Err() == nil {
 		return err

@@ -62,6 +62,7 @@ func config(url string) (*pgxpool.Config, error) {
 		"statement_timeout":                   "30s",
 		"idle_in_transaction_session_timeout": "60s",
 		"lock_timeout":                        "10s",
+		"jit":                                 "off", // compiling takes longer than any statement of ours may
 		"synchronize_seqscans":                "off", // a list that takes the first rows of a table takes the same ones each time
 	} {
 		if _, set := params[name]; !set && !strings.Contains(params["options"], name) {
