@@ -15,8 +15,8 @@ type Actor struct {
 	Address    netip.Addr // where the call came from
 	Process    string     // what acts when no person does: a command, a job
 
-	// Account is the row that authentication read, kept so that a handler
-	// that shows the caller need not read it a second time.
+	// Account is what authentication read of the account, kept so that a
+	// handler need not read it a second time.
 	Account any
 }
 
@@ -61,6 +61,12 @@ const (
 	OAuthToken    Kind = "oauth"
 	JobToken      Kind = "job"
 	Session       Kind = "session"
+
+	// At the doors of git alone.
+	Password    Kind = "password"
+	SSHKey      Kind = "ssh_key"
+	DeployKey   Kind = "deploy_key"   // speaks for whoever made it
+	DeployToken Kind = "deploy_token" // speaks for nobody
 )
 
 // Credential is a proof of identity after it was looked up.

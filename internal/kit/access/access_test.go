@@ -61,7 +61,7 @@ func TestEveryRuleIsWhole(t *testing.T) {
 			t.Errorf("rule %+v is empty, unexplained or there twice", r)
 		}
 		seen[r.Ability] = true
-		if r.From == access.Anonymous && r.Ability != access.Public && (!r.Read || !r.Seen) {
+		if r.From == access.Anonymous && r.Ability != access.Public && r.Ability != access.BySecret && (!r.Read || !r.Seen) {
 			t.Errorf("%s is open without being called public", r.Ability)
 		}
 	}
@@ -85,6 +85,51 @@ func TestRanksHaveNames(t *testing.T) {
 	for rank, want := range map[access.Rank]string{access.Anonymous: "anonymous", access.Member: "signed in", access.Administrator: "administrator"} {
 		if rank.String() != want {
 			t.Errorf("got %q, want %q", rank, want)
+		}
+	}
+}
+
+// What is closed is closed to all, what is for members is for those whose role
+// would do on a private place, and what is frozen can be read.
+func TestPE07_AFeatureIsPartOfEveryAbilityAboutIt(t *testing.T) {
+	t.Parallel()
+	auditor := access.Actor{Person: &access.Person{ID: 3, Auditor: true}}
+	code := []access.Feature{access.Code}
+	open := access.Place{Visibility: access.Open}
+	as := func(role access.Role, change func(*access.Place)) access.Place {
+		p := open
+		p.Role = role
+		change(&p)
+		return p
+	}
+	off := func(p *access.Place) { p.Off = code }
+	private := func(p *access.Place) { p.Private = code }
+	frozen := func(p *access.Place) { p.Frozen = true }
+	for _, c := range []struct {
+		fact  string
+		actor access.Actor
+		can   access.Ability
+		in    access.Place
+		want  bool
+	}{
+		{"a stranger reads", anonymous, access.ReadCode, open, true},
+		{"a stranger, members only", anonymous, access.ReadCode, as(0, private), false},
+		{"a guest, members only", member, access.ReadCode, as(access.Guest, private), false},
+		{"a reporter, members only", member, access.ReadCode, as(access.Reporter, private), true},
+		{"an auditor, members only", auditor, access.ReadCode, as(0, private), true},
+		{"a stranger comments, members only", member, access.CommentCode, as(0, private), false},
+		{"an owner, closed", member, access.ReadCode, as(access.Owner, off), false},
+		{"an administrator, closed", admin, access.ReadCode, as(0, off), false},
+		{"an auditor, closed", auditor, access.ReadCode, as(0, off), false},
+		{"an owner writes, closed", member, access.PushCode, as(access.Owner, off), false},
+		{"what is no part of it stays", member, access.UpdateProject, as(access.Owner, off), true},
+		{"reading what is frozen", anonymous, access.ReadCode, as(0, frozen), true},
+		{"writing what is frozen", member, access.PushCode, as(access.Owner, frozen), false},
+		{"an administrator writes what is frozen", admin, access.PushCode, as(0, frozen), false},
+		{"thawing it", member, access.ArchiveProject, as(access.Owner, frozen), true},
+	} {
+		if got := access.Holds(c.actor, c.can, c.in); got != c.want {
+			t.Errorf("%s: got %v", c.fact, got)
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package access
 
-import "stithy/internal/kit/fault"
+import (
+	"slices"
+
+	"stithy/internal/kit/fault"
+)
 
 // Ability is one thing that an actor may do. The zero Ability is held by
 // nobody: an open endpoint says Public out loud.
@@ -9,6 +13,7 @@ type Ability string
 // On the whole instance.
 const (
 	Public       Ability = "public"        // anyone
+	BySecret     Ability = "by_secret"     // whoever has the secret that the endpoint asks for by itself
 	ReadProfiles Ability = "read_profiles" // look at other people
 	SignIn       Ability = "sign_in"       // act as oneself
 	Administer   Ability = "administer"    // run the instance
@@ -29,6 +34,9 @@ const (
 	AdminGroupTokens  Ability = "admin_group_tokens"
 	AdminGroupDeploys Ability = "admin_group_deploy_tokens"
 	LeaveGroup        Ability = "leave_group"
+
+	AdminGroupRunners   Ability = "admin_group_runners"
+	AdminGroupVariables Ability = "admin_group_variables"
 )
 
 // In a project.
@@ -50,6 +58,28 @@ const (
 	LeaveProject        Ability = "leave_project"
 	AdminProjectTokens  Ability = "admin_project_tokens"
 	AdminProjectDeploys Ability = "admin_project_deploy_tokens"
+	PushCode            Ability = "push_code"
+	CommentCode         Ability = "comment_code"
+	SetCommitStatus     Ability = "set_commit_status"
+	AdminProtection     Ability = "admin_protection"
+	AdminDeployKeys     Ability = "admin_deploy_keys"
+
+	AdminProjectRunners   Ability = "admin_project_runners"
+	CreateProjectRunner   Ability = "create_project_runner"
+	AdminProjectVariables Ability = "admin_project_variables"
+	ReadPipelines         Ability = "read_pipelines"
+	ReadJobs              Ability = "read_jobs"
+	DownloadArtifacts     Ability = "download_artifacts"
+	CreatePipeline        Ability = "create_pipeline"
+	UpdateJobs            Ability = "update_jobs"
+	EraseJobs             Ability = "erase_jobs"
+	DeleteArtifacts       Ability = "delete_artifacts"
+	DeletePipeline        Ability = "delete_pipeline"
+	ReadPipelineVariables Ability = "read_pipeline_variables"
+	AdminSchedules        Ability = "admin_schedules"
+	TakeSchedules         Ability = "take_schedules"
+	AdminTriggers         Ability = "admin_triggers"
+	UseResourceGroups     Ability = "use_resource_groups"
 )
 
 // Rank orders people by what they may do on the whole instance.
@@ -72,6 +102,15 @@ const (
 	InProject  Where = "project"
 )
 
+// Feature is a part of a project that can be closed, or kept to its members.
+type Feature string
+
+const (
+	Code      Feature = "repository" // and all that is said about it
+	Pipelines Feature = "builds"     // what runs on the code
+	Jobs      Feature = "jobs"       // what it runs, and what that leaves: a project may keep it to its members
+)
+
 // Rule says who holds an ability, and how those who do not are told.
 type Rule struct {
 	Ability Ability
@@ -80,6 +119,7 @@ type Rule struct {
 	Role    Role // from which role in the place
 	Seen    bool // those who see the place without a role hold it too
 	Read    bool // changes nothing: auditors hold it
+	Of      Feature
 	Meaning string
 	Refusal error // for anonymous callers; nil asks them to sign in
 }
@@ -87,6 +127,7 @@ type Rule struct {
 // Policy is the whole table; docs/api/permissions.md is made from it.
 var Policy = []Rule{
 	{Ability: Public, Where: OnInstance, From: Anonymous, Meaning: "anyone, signed in or not"},
+	{Ability: BySecret, Where: OnInstance, From: Anonymous, Meaning: "whoever has the secret that the endpoint asks for: the token of a runner, a job or a trigger"},
 	{Ability: ReadProfiles, Where: OnInstance, From: Member, Meaning: "look at other people's profiles",
 		Refusal: fault.Because(fault.Forbidden, "Not authorized!")},
 	{Ability: SignIn, Where: OnInstance, From: Member, Meaning: "act as oneself"},
@@ -105,19 +146,42 @@ var Policy = []Rule{
 	{Ability: AdminGroupMembers, Where: InGroup, From: Member, Role: Owner, Meaning: "manage the members of a group"},
 	{Ability: AdminGroupTokens, Where: InGroup, From: Member, Role: Owner, Meaning: "manage the access tokens of a group"},
 	{Ability: AdminGroupDeploys, Where: InGroup, From: Member, Role: Owner, Meaning: "manage the deploy tokens of a group"},
+	{Ability: AdminGroupRunners, Where: InGroup, From: Member, Role: Owner, Meaning: "manage the runners of a group"},
+	{Ability: AdminGroupVariables, Where: InGroup, From: Member, Role: Owner, Meaning: "see and change the CI/CD variables of a group"},
 
 	{Ability: ReadProject, Where: InProject, Role: Guest, Seen: true, Read: true, Meaning: "see a project"},
-	{Ability: ReadCode, Where: InProject, Role: Reporter, Seen: true, Read: true, Meaning: "read the code of a project"},
+	{Ability: ReadCode, Where: InProject, Of: Code, Role: Reporter, Seen: true, Read: true, Meaning: "read the code of a project"},
 	{Ability: ReadProjectMembers, Where: InProject, From: Member, Role: Guest, Seen: true, Read: true, Meaning: "see who is in a project"},
 	{Ability: StarProject, Where: InProject, From: Member, Role: Guest, Seen: true, Read: true, Meaning: "star a project"},
-	{Ability: ForkProject, Where: InProject, From: Member, Role: Reporter, Seen: true, Read: true, Meaning: "fork a project"},
+	{Ability: ForkProject, Where: InProject, Of: Code, From: Member, Role: Reporter, Seen: true, Read: true, Meaning: "fork a project"},
 	{Ability: AskToJoinProject, Where: InProject, From: Member, Seen: true, Read: true, Meaning: "ask to join a project"},
 	{Ability: LeaveProject, Where: InProject, From: Member, Role: Guest, Seen: true, Read: true, Meaning: "withdraw from a project"},
+	{Ability: CommentCode, Where: InProject, Of: Code, From: Member, Role: Reporter, Seen: true, Meaning: "comment on the code of a project"},
+	{Ability: PushCode, Where: InProject, Of: Code, From: Member, Role: Developer, Meaning: "write to the repository of a project"},
+	{Ability: SetCommitStatus, Where: InProject, Of: Code, From: Member, Role: Developer, Meaning: "say how a commit fares elsewhere"},
+	{Ability: AdminProtection, Where: InProject, Of: Code, From: Member, Role: Maintainer, Meaning: "protect branches and tags"},
+	{Ability: AdminDeployKeys, Where: InProject, Of: Code, From: Member, Role: Maintainer, Meaning: "manage the deploy keys of a project"},
+	{Ability: ReadPipelines, Where: InProject, Of: Pipelines, Role: Reporter, Seen: true, Read: true, Meaning: "see the pipelines of a project; guests where jobs are public"},
+	{Ability: ReadJobs, Where: InProject, Of: Jobs, From: Member, Role: Reporter, Seen: true, Read: true, Meaning: "see jobs and their logs; guests and strangers where jobs are public"},
+	{Ability: DownloadArtifacts, Where: InProject, Of: Jobs, Role: Reporter, Seen: true, Read: true, Meaning: "fetch what jobs leave; guests and strangers where jobs are public"},
+	{Ability: CreatePipeline, Where: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "start pipelines"},
+	{Ability: UpdateJobs, Where: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "cancel, retry and play jobs"},
+	{Ability: EraseJobs, Where: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "erase jobs: their own; maintainers any"},
+	{Ability: ReadPipelineVariables, Where: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "read the variables of their own pipelines; maintainers of any"},
+	{Ability: AdminSchedules, Where: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "schedule pipelines"},
+	{Ability: UseResourceGroups, Where: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "see and set resource groups"},
+	{Ability: TakeSchedules, Where: InProject, Of: Pipelines, From: Member, Role: Maintainer, Meaning: "take over the schedules of others"},
+	{Ability: AdminTriggers, Where: InProject, Of: Pipelines, From: Member, Role: Maintainer, Meaning: "manage the trigger tokens of a project"},
+	{Ability: DeleteArtifacts, Where: InProject, Of: Pipelines, From: Member, Role: Maintainer, Meaning: "delete what jobs left"},
+	{Ability: DeletePipeline, Where: InProject, Of: Pipelines, From: Member, Role: Owner, Meaning: "delete pipelines"},
 	{Ability: UpdateProject, Where: InProject, From: Member, Role: Maintainer, Meaning: "change a project"},
 	{Ability: ShareProject, Where: InProject, From: Member, Role: Maintainer, Meaning: "let a group into a project"},
 	{Ability: AdminProjectMembers, Where: InProject, From: Member, Role: Maintainer, Meaning: "manage the members of a project"},
 	{Ability: AdminProjectTokens, Where: InProject, From: Member, Role: Maintainer, Meaning: "manage the access tokens of a project"},
 	{Ability: AdminProjectDeploys, Where: InProject, From: Member, Role: Maintainer, Meaning: "manage the deploy tokens of a project"},
+	{Ability: AdminProjectRunners, Where: InProject, From: Member, Role: Maintainer, Meaning: "manage the runners of a project"},
+	{Ability: AdminProjectVariables, Where: InProject, From: Member, Role: Maintainer, Meaning: "see and change the CI/CD variables of a project"},
+	{Ability: CreateProjectRunner, Where: InProject, From: Member, Role: Owner, Meaning: "create runners for a project"},
 	{Ability: ChangeVisibility, Where: InProject, From: Member, Role: Owner, Meaning: "change who sees a project"},
 	{Ability: ArchiveProject, Where: InProject, From: Member, Role: Owner, Meaning: "archive and unarchive a project"},
 	{Ability: TransferProject, Where: InProject, From: Member, Role: Owner, Meaning: "move a project"},
@@ -185,10 +249,15 @@ func CheckIn(a Actor, can Ability, p Place) error {
 }
 
 // Holds decides: administrators hold everything, auditors whatever changes
-// nothing, everyone else what their role or the openness of the place gives.
+// nothing, everyone else what their role or the openness of the place gives. A
+// feature that is closed is closed to all, and a place that is kept as it is
+// has features to read only.
 func Holds(a Actor, can Ability, p Place) bool {
 	r, known := RuleOf(can)
 	if !known || r.Where == OnInstance || r.From > RankOf(a) {
+		return false
+	}
+	if r.Of != "" && (slices.Contains(p.Off, r.Of) || (p.Frozen && !r.Read)) {
 		return false
 	}
 	if a.Admin() || (a.Auditor() && r.Read) {
@@ -203,5 +272,5 @@ func Holds(a Actor, can Ability, p Place) bool {
 	}
 	// A member is never less than a stranger, but on a private place a role
 	// below the one asked for does not count as seeing it.
-	return r.Seen && Sees(a, Place{Visibility: p.Visibility})
+	return r.Seen && !slices.Contains(p.Private, r.Of) && Sees(a, Place{Visibility: p.Visibility})
 }

@@ -10,4 +10,5 @@ type Presented struct {
 	Reading bool   // the request changes nothing
 	CSRF    string // what a browser must add to a session that writes
 	Rotates bool   // the request would rotate a token
+	Account bool   // the request needs the whole account behind the secret
 }

@@ -76,6 +76,9 @@ type Place struct {
 	Visibility Visibility
 	Role       Role             // the actor's
 	Lowered    map[Ability]Role // roles that the place's own settings ask for instead of the policy's
+	Off        []Feature        // nobody uses these
+	Private    []Feature        // members alone use these
+	Frozen     bool             // no feature is written to
 }
 
 // Sees reports whether an actor may know that a place exists.

@@ -82,3 +82,23 @@ func InsufficientScope(enough ...Scope) error {
 	}
 	return &fault.Error{Kind: fault.InsufficientScope, Scopes: names}
 }
+
+// MayGit reports whether a credential is good for git: scopes belong to what
+// was presented, whichever way it came. Who has none acts with the whole of
+// their rights, but for machines that may only read.
+func MayGit(c Credential, push bool) bool {
+	switch c.Kind {
+	case NoCredential, JobToken:
+		return !push
+	case Password, SSHKey, DeployKey:
+		return true
+	case PersonalToken, OAuthToken:
+		if c.Scopes.Has(ScopeAPI) || c.Scopes.Has(ScopeWriteRepository) {
+			return true
+		}
+		return !push && (c.Scopes.Has(ScopeReadAPI) || c.Scopes.Has(ScopeReadRepository))
+	case DeployToken:
+		return !push && c.Scopes.Has(ScopeReadRepository)
+	}
+	return false
+}

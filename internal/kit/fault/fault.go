@@ -26,10 +26,13 @@ const (
 	NotFound               // absent, or hidden from the actor
 	NotOffered             // this way of asking is not offered here
 	NotAllowed             // the record's state does not allow this
+	NotAcceptable          // the asker wants it for a use that it is not offered for
 	NotModified            // the request asked for what is so already
 	Conflict               // another record stands in the way
+	Gone                   // this was offered once
 	Precondition           // the record changed since the client last saw it
 	TooLarge
+	OutOfRange // the part that was sent does not follow on what is there
 	UnsupportedMedia
 	Unprocessable
 	TooMany
@@ -58,11 +61,13 @@ func (f Fields) Err() error {
 // Error is safe to show: every member reaches the client as it stands.
 type Error struct {
 	Kind    Kind
-	Text    string   // the whole message, in place of the kind's own words
-	Reason  string   // said after the kind's own words
-	Subject string   // the noun that was not found
-	Fields  Fields   // per attribute, for Rejected
-	Scopes  []string // what would have been enough, for InsufficientScope
+	Text    string            // the whole message, in place of the kind's own words
+	Reason  string            // said after the kind's own words
+	Subject string            // the noun that was not found, or that is asked for too often
+	Fields  Fields            // per attribute, for Rejected
+	Scopes  []string          // what would have been enough, for InsufficientScope
+	Texts   []string          // several messages in place of one, for Unprocessable
+	Beside  map[string]string // members of the answer next to the message
 }
 
 func (e *Error) Error() string {
@@ -77,6 +82,8 @@ func (e *Error) Error() string {
 			parts = append(parts, name+" "+strings.Join(e.Fields[name], ", "))
 		}
 		return strings.Join(parts, "; ")
+	case len(e.Texts) > 0:
+		return strings.Join(e.Texts, "; ")
 	case e.Reason != "":
 		return e.Reason
 	}

@@ -21,6 +21,7 @@ func (x *exchange) presented() (p access.Presented, found bool) {
 		Address: x.address,
 		Reading: x.r.Method == http.MethodGet || x.r.Method == http.MethodHead,
 		Rotates: strings.HasSuffix(x.r.URL.Path, "/rotate"),
+		Account: x.endpoint != nil && x.endpoint.Account,
 	}
 	job := x.endpoint != nil && x.endpoint.JobToken
 	take := func(secret string, given bool, kinds ...access.Kind) bool {

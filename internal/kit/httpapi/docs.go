@@ -88,6 +88,9 @@ func (e Endpoint) ReplyFields() []Field {
 		t = item
 	}
 	types := []reflect.Type{t}
+	if t == reflect.TypeFor[Stream]() {
+		return nil
+	}
 	if t.Kind() == reflect.Interface {
 		types = nil
 		for _, form := range e.Forms {
@@ -324,9 +327,9 @@ func (e Endpoint) takes(name string) bool {
 func anonymousParams(pattern string) string {
 	segments := strings.Split(pattern, "/")
 	for i, s := range segments {
-		if strings.HasPrefix(s, "{") {
-			_, kind, _ := strings.Cut(s, ":")
-			segments[i] = "{" + kind
+		if before, param, isParam := strings.Cut(s, "{"); isParam {
+			_, kind, _ := strings.Cut(param, ":")
+			segments[i] = before + "{" + kind
 		}
 	}
 	return strings.Join(segments, "/")

@@ -27,15 +27,22 @@ var dialect = map[fault.Kind]struct {
 	fault.NotFound:          {http.StatusNotFound, "404 Not Found"},
 	fault.NotOffered:        {http.StatusMethodNotAllowed, "405 Not Allowed"},
 	fault.NotAllowed:        {http.StatusMethodNotAllowed, "405 Method Not Allowed"},
+	fault.NotAcceptable:     {http.StatusNotAcceptable, "406 Not Acceptable"},
 	fault.NotModified:       {http.StatusNotModified, ""},
 	fault.Conflict:          {http.StatusConflict, "409 Conflict"},
+	fault.Gone:              {http.StatusGone, "410 Gone"},
 	fault.Precondition:      {http.StatusPreconditionFailed, "412 Precondition Failed"},
 	fault.TooLarge:          {http.StatusRequestEntityTooLarge, "413 Request Entity Too Large"},
+	fault.OutOfRange:        {http.StatusRequestedRangeNotSatisfiable, "416 Range Not Satisfiable"},
 	fault.UnsupportedMedia:  {http.StatusUnsupportedMediaType, "415 Unsupported Media Type"},
 	fault.Unprocessable:     {http.StatusUnprocessableEntity, "422 Unprocessable Entity"},
 	fault.TooMany:           {http.StatusTooManyRequests, "429 Too Many Requests"},
 	fault.Unavailable:       {http.StatusServiceUnavailable, "503 Service Unavailable"},
 }
+
+// StatusOf is the status of a kind of fault, for doors that have a dialect of
+// their own.
+func StatusOf(kind fault.Kind) int { return dialect[kind].status }
 
 // writeError is the only writer of v4 errors. It has two families: {"error"}
 // for a request that no room saw, {"message"} for what a room answered.
@@ -69,10 +76,14 @@ func writeError(w http.ResponseWriter, err error) {
 		})
 	case fault.TooMany:
 		writeJSON(w, says.status, map[string]any{"message": map[string]string{
-			"error": "This endpoint has been requested too many times. Try again later.",
+			"error": "This " + cmp.Or(f.Subject, "endpoint") + " has been requested too many times. Try again later.",
 		}})
 	default:
-		writeJSON(w, says.status, map[string]any{"message": message(f, says.words)})
+		body := map[string]any{"message": message(f, says.words)}
+		for name, text := range f.Beside {
+			body[name] = text
+		}
+		writeJSON(w, says.status, body)
 	}
 }
 
@@ -80,6 +91,8 @@ func message(f *fault.Error, words string) any {
 	switch {
 	case len(f.Fields) > 0:
 		return f.Fields
+	case len(f.Texts) > 0:
+		return f.Texts
 	case f.Text != "":
 		return f.Text
 	case f.Subject != "":

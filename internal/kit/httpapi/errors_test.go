@@ -39,6 +39,7 @@ func TestEachFaultHasItsStatusAndText(t *testing.T) {
 		{fault.New(fault.Conflict), 409, `{"message":"409 Conflict"}`},
 		{fault.Say(fault.Conflict, "Username has already been taken"), 409, `{"message":"Username has already been taken"}`},
 		{fault.New(fault.Precondition), 412, `{"message":"412 Precondition Failed"}`},
+		{fault.Because(fault.Gone, "no more"), 410, `{"message":"410 Gone - no more"}`},
 		{fault.New(fault.TooLarge), 413, `{"message":"413 Request Entity Too Large"}`},
 		{fault.New(fault.Unprocessable), 422, `{"message":"422 Unprocessable Entity"}`},
 		{fault.New(fault.TooMany), 429, `{"message":{"error":"This endpoint has been requested too many times. Try again later."}}`},

@@ -214,7 +214,7 @@ func (s *schemas) operation(e Endpoint, at string, usual []requirement) operatio
 // pathNames are the parameters of a path, from left to right.
 func pathNames(path string) (names []string) {
 	for segment := range strings.SplitSeq(path, "/") {
-		if name, isParam := strings.CutPrefix(segment, "{"); isParam {
+		if _, name, isParam := strings.Cut(segment, "{"); isParam {
 			names = append(names, strings.TrimSuffix(name, "}"))
 		}
 	}
@@ -259,6 +259,8 @@ func (s *schemas) responses(e Endpoint) map[string]response {
 			good.Headers[name] = headerSchema{Ref: "#/components/headers/" + name}
 		}
 		good.Content = map[string]media{"application/json": {Schema: &schema{Type: "array", Items: s.reply(e, item)}}}
+	case e.Reply == reflect.TypeFor[Stream]():
+		good.Content = map[string]media{"*/*": {Schema: &schema{Type: "string", Format: "binary"}}}
 	case e.Reply != reflect.TypeFor[NoContent]():
 		good.Content = map[string]media{"application/json": {Schema: s.reply(e, e.Reply)}}
 	}

@@ -47,6 +47,23 @@ type KeysetPaging struct {
 	Cursor     string `param:"cursor" doc:"Where the page starts; taken from the Link header"`
 }
 
+// TokenPaging is embedded in the params of lists whose items have names that
+// pages are turned by.
+type TokenPaging struct {
+	Paging
+	Pagination string `param:"pagination" doc:"keyset turns pages by name"`
+	PageToken  string `param:"page_token" doc:"Name after which the page begins; with keyset"`
+}
+
+// Request checks what the client asked for.
+func (p TokenPaging) Request() (paging.Request, error) {
+	req, err := p.Paging.Request()
+	if req.Keyset = p.Pagination == "keyset"; req.Keyset && fault.Is(err, fault.NotOffered) {
+		err = nil
+	}
+	return req, err
+}
+
 // Offer is what a list allows of keyset paging.
 type Offer struct {
 	Model   string   // the noun in refusals
@@ -134,10 +151,15 @@ func (l List[T]) writeHeaders(h http.Header, here *url.URL) {
 		return
 	}
 	if l.Request.Keyset {
-		if l.Next != nil {
+		switch {
+		case l.Token != "":
+			link("next", func(q url.Values) { q.Set("page_token", l.Token) })
+		case l.Next != nil:
 			link("next", func(q url.Values) { q.Set("cursor", l.Next.String()) })
-			h["Link"] = links
+		default:
+			return
 		}
+		h["Link"] = links
 		return
 	}
 	page, perPage := l.Request.Page, l.Request.PerPage

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -14,6 +15,19 @@ import (
 
 // NoContent is the reply of an endpoint that has nothing to say.
 type NoContent struct{}
+
+// Nothing is the body of a reply that says all in its headers.
+type Nothing struct{}
+
+// NoneNow is the reply of an endpoint that would give something and has none.
+type NoneNow struct{}
+
+// Later is the reply of an endpoint whose work is not done yet.
+type Later struct{ Body any }
+
+// NotMade is the reply of an endpoint that creates, when it was only asked
+// whether it could.
+type NotMade struct{ Body any }
 
 // Accepted is the reply of an endpoint whose work goes on after the answer.
 type Accepted struct {
@@ -62,12 +76,34 @@ func newBuffers() *buffers {
 }
 
 // write presents what a handler returned.
-func (x *exchange) write(reply any) error {
+func (x *exchange) write(ctx context.Context, reply any) error {
 	status := x.endpoint.Status
+	if s, ok := reply.(Stream); ok {
+		return x.stream(ctx, s)
+	}
+	if h, ok := reply.(headed); ok {
+		body, own := h.headed()
+		setHeaders(x.w.Header(), own)
+		reply = body
+	}
+	if n, ok := reply.(NotMade); ok {
+		status, reply = http.StatusOK, n.Body
+	}
+	if l, ok := reply.(Later); ok {
+		status, reply = http.StatusAccepted, l.Body
+	}
+	if _, none := reply.(NoneNow); none {
+		x.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
 	if _, empty := reply.(NoContent); empty {
 		if status == http.StatusOK {
 			status = http.StatusNoContent
 		}
+		x.w.WriteHeader(status)
+		return nil
+	}
+	if _, bare := reply.(Nothing); bare {
 		x.w.WriteHeader(status)
 		return nil
 	}

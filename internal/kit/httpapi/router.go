@@ -9,6 +9,10 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
+// rest is the last segment of a pattern that takes all that is left of a path,
+// its slashes included.
+const rest = "*"
+
 // router finds endpoints by method and escaped path. Matching runs on the
 // escaped path, so that an encoded slash stays inside its segment, and every
 // parameter is unescaped exactly once.
@@ -39,15 +43,18 @@ func newRouter(endpoints []Endpoint) *router {
 // match returns the endpoint and its path parameters. Without an endpoint,
 // allow lists the methods that the path does answer.
 func (rt *router) match(method, escapedPath string) (e *Endpoint, path map[string]string, allow []string) {
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
 	escapedPath = tidy(escapedPath)
+	if method == http.MethodHead {
+		if e, path = rt.find(method, escapedPath); e != nil {
+			return e, path, nil
+		}
+		method = http.MethodGet // whose body is not sent
+	}
 	if e, path = rt.find(method, escapedPath); e != nil {
 		return e, path, nil
 	}
 	for _, other := range rt.methods {
-		if other == method {
+		if other == method || other == http.MethodHead {
 			continue
 		}
 		if found, _ := rt.find(other, escapedPath); found != nil {
@@ -82,8 +89,12 @@ func (rt *router) find(method, escapedPath string) (*Endpoint, map[string]string
 		return e, nil
 	}
 	path := make(map[string]string, len(e.names))
-	for _, name := range e.names {
-		value, err := url.PathUnescape(rctx.URLParam(name))
+	for i, name := range e.names {
+		raw := rctx.URLParam(name)
+		if i == len(e.names)-1 && strings.HasSuffix(e.pattern, "/"+rest) {
+			raw = rctx.URLParam(rest)
+		}
+		value, err := url.PathUnescape(raw)
 		if err != nil || value == "" {
 			return nil, nil
 		}

@@ -134,7 +134,7 @@ func (x *exchange) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return x.write(reply)
+	return x.write(ctx, reply)
 }
 
 // authenticate finds the actor and holds the token against the route.
@@ -216,28 +216,54 @@ func (x *exchange) unmodified(subject any) error {
 
 // throttled counts the request against the instance's throttle.
 func (x *exchange) throttled(ctx context.Context) bool {
-	signedIn, on := x.s.Limits.Throttle(true)
-	anonymous, onAnonymous := x.s.Limits.Throttle(false)
-	if !on && !onAnonymous {
+	t := Throttle{Limits: x.s.Limits, Limiter: x.s.Limiter, Clock: x.s.Clock}
+	if !t.on() {
 		return false
 	}
 	// Job tokens are not known before the route is; they count by address.
 	x.endpoint, _, _ = x.s.router.match(x.r.Method, strings.TrimPrefix(x.r.URL.EscapedPath(), x.s.Prefix))
 	x.resolve(ctx)
-	rule, key, active := anonymous, x.address.String(), onAnonymous
-	if x.actor.SignedIn() && x.authErr == nil {
-		rule, key, active = signedIn, strconv.FormatInt(x.actor.ID(), 10), on
+	var userID int64
+	if x.authErr == nil {
+		userID = x.actor.ID()
 	}
-	if !active {
-		return false
+	return t.Refuses(ctx, x.w, userID, x.address)
+}
+
+// Throttle is the instance's throttle on API traffic, for the doors that share it.
+type Throttle struct {
+	Limits  Limits
+	Limiter *ratelimit.Limiter
+	Clock   clock.Clock
+}
+
+func (t Throttle) on() bool {
+	_, signedIn := t.Limits.Throttle(true)
+	_, anonymous := t.Limits.Throttle(false)
+	return signedIn || anonymous
+}
+
+// Refuses counts a request by its person, or by its address where the person
+// is 0, and answers one that is too many.
+func (t Throttle) Refuses(ctx context.Context, w http.ResponseWriter, userID int64, address netip.Addr) bool {
+	rule, active := t.Limits.Throttle(userID != 0)
+	return active && t.Over(ctx, w, rule, userID, address)
+}
+
+// Over counts a request against a rule, by person or else by address, and
+// answers it when that was too often.
+func (t Throttle) Over(ctx context.Context, w http.ResponseWriter, rule ratelimit.Rule, userID int64, address netip.Addr) bool {
+	key := address.String()
+	if userID != 0 {
+		key = strconv.FormatInt(userID, 10)
 	}
-	verdict := x.s.Limiter.Hit(ctx, rule, key)
-	rateHeaders(x.w.Header(), verdict)
+	verdict := t.Limiter.Hit(ctx, rule, key)
+	rateHeaders(w.Header(), verdict)
 	if verdict.Allowed() {
 		return false
 	}
-	x.w.Header().Set("Retry-After", strconv.Itoa(int(verdict.RetryAfter(x.s.Clock.Now()).Seconds())))
-	writeText(x.w, http.StatusTooManyRequests, x.s.Limits.ThrottleText()+"\n")
+	w.Header().Set("Retry-After", strconv.Itoa(int(verdict.RetryAfter(t.Clock.Now()).Seconds())))
+	writeText(w, http.StatusTooManyRequests, t.Limits.ThrottleText()+"\n")
 	return true
 }
 
@@ -253,11 +279,11 @@ func rateHeaders(h http.Header, v ratelimit.Verdict) {
 
 // limit counts the request against the limit of its endpoint, per person or,
 // for anonymous callers, per address.
-func (x *exchange) limit(ctx context.Context, name string) error {
-	if name == "" {
+func (x *exchange) limit(ctx context.Context, spec Spec, subject any) error {
+	if spec.Limit == "" {
 		return nil
 	}
-	rule, on := x.s.Limits.Endpoint(name, x.actor)
+	rule, on := x.s.Limits.Endpoint(spec.Limit, x.actor)
 	if !on {
 		return nil
 	}
@@ -265,8 +291,11 @@ func (x *exchange) limit(ctx context.Context, name string) error {
 	if x.actor.SignedIn() {
 		key = strconv.FormatInt(x.actor.ID(), 10)
 	}
+	if one, ok := subject.(interface{ LimitKey() string }); ok && spec.LimitOf != "" {
+		key += " " + one.LimitKey()
+	}
 	if !x.s.Limiter.Hit(ctx, rule, key).Allowed() {
-		return fault.New(fault.TooMany)
+		return &fault.Error{Kind: fault.TooMany, Subject: spec.LimitOf}
 	}
 	return nil
 }
@@ -357,6 +386,9 @@ func (x *exchange) fail(err error) {
 	if m, ok := errors.AsType[*MovedError](err); ok {
 		x.moved(m)
 		return
+	}
+	if h, ok := errors.AsType[*headedError](err); ok {
+		setHeaders(x.w.Header(), h.header)
 	}
 	if _, shown := fault.Of(err); !shown && !errors.Is(err, errNotText) && x.r.Context().Err() == nil {
 		x.log("request failed", err, nil)

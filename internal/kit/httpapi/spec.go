@@ -15,11 +15,12 @@ import (
 	"strings"
 
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
 )
 
 // Spec declares an endpoint.
 type Spec struct {
-	Route   string         // "POST /users/{id:digits}/block"
+	Route   string         // "POST /users/{id:digits}/block"; a suffix is "archive.{format}", all that is left "{path:rest}"
 	Summary string         // one sentence, imperative
 	Needs   access.Ability // required; an open endpoint says access.Public
 	Status  int            // on success; 200 when zero
@@ -31,9 +32,13 @@ type Spec struct {
 	Scopes   []access.Scope // accepted beside api and read_api
 	AnyScope bool           // any token will do
 	JobToken bool           // the token of a running CI job will do
+	Account  bool           // the handler shows the actor's whole account
 	Also     string         // whom the handler refuses beyond the ability, or how, for readers
 	Limit    string         // name of the limit on this endpoint, if it has one
+	LimitOf  string         // what is limited, by its noun, for each subject apart; without it the endpoint
+	Unlinked bool           // pages of others may not embed it
 	MaxBody  int64          // larger than usual bodies
+	Streams  bool           // the handler reads the body itself; parameters come from path and query
 	Note     string         // a deprecation or a warning for readers
 	Forms    []any          // what the reply may be where its type is any
 }
@@ -47,6 +52,8 @@ type Call[Subject, Params any] struct {
 	Actor   access.Actor
 	Subject Subject
 	Params  Params
+
+	x *exchange
 }
 
 // Endpoint is a Spec joined to its handler, with the types erased.
@@ -78,7 +85,7 @@ func On[S, P, R any](
 	plan := binderOf[P](e.names)
 	e.Params = plan.params()
 	e.run = func(ctx context.Context, x *exchange) (any, error) {
-		call := Call[S, P]{Actor: x.actor}
+		call := Call[S, P]{Actor: x.actor, x: x}
 		params := reflect.ValueOf(&call.Params).Elem()
 		early := !spec.AfterParams
 		if early && !e.placed {
@@ -98,12 +105,17 @@ func On[S, P, R any](
 				return nil, err
 			}
 		}
-		if err := x.limit(ctx, spec.Limit); err != nil {
+		if err := x.limit(ctx, spec, call.Subject); err != nil {
 			return nil, err
 		}
-		from, err := x.values(spec.MaxBody)
-		if err != nil {
-			return nil, err
+		if spec.Unlinked && x.embedded() {
+			return nil, fault.New(fault.NotAcceptable)
+		}
+		from := x.query
+		if !spec.Streams {
+			if from, err = x.values(spec.MaxBody); err != nil {
+				return nil, err
+			}
 		}
 		if err := plan.bind(params, from); err != nil {
 			return nil, err
@@ -157,16 +169,24 @@ func newEndpoint(spec Spec, reply reflect.Type) Endpoint {
 	if spec.Status == 0 {
 		spec.Status = http.StatusOK
 	}
+	if reply.Implements(reflect.TypeFor[headed]()) {
+		body, _ := reply.FieldByName("Body")
+		reply = body.Type
+	}
 	e := Endpoint{Spec: spec, Method: method, Reply: reply, placed: rule.Where != access.OnInstance}
 	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
 		shown, pattern := segment, segment
-		if name, isParam := strings.CutPrefix(segment, "{"); isParam {
+		if before, name, isParam := strings.Cut(segment, "{"); isParam {
 			name, _ = strings.CutSuffix(name, "}")
 			name, kind, _ := strings.Cut(name, ":")
-			shown, pattern = "{"+name+"}", "{"+name+"}"
-			if kind == "digits" {
-				pattern = "{" + name + ":[0-9]+}"
-			} else if kind != "" {
+			shown, pattern = before+"{"+name+"}", before+"{"+name+"}"
+			switch kind {
+			case "":
+			case "digits":
+				pattern = before + "{" + name + ":[0-9]+}"
+			case "rest":
+				pattern = rest
+			default:
 				panic("httpapi: unknown kind of segment: " + segment)
 			}
 			e.names = append(e.names, name)

@@ -37,6 +37,7 @@ type Result[T any] struct {
 	Total int     // meaningful when Counted
 	More  bool    // rows follow this page
 	Next  *Cursor // keyset paging: where the next page starts
+	Token string  // keyset paging of a list that no table holds: what the next page starts after
 	Last  int64   // keyset paging by id: the last id of the page, if there is one
 }
 
@@ -45,7 +46,7 @@ func (r Result[T]) Counted() bool { return r.Total <= MaxTotal }
 
 // Map presents the items of a page.
 func Map[T, U any](r Result[T], present func(T) U) Result[U] {
-	out := Result[U]{Items: make([]U, len(r.Items)), Total: r.Total, More: r.More, Next: r.Next, Last: r.Last}
+	out := Result[U]{Items: make([]U, len(r.Items)), Total: r.Total, More: r.More, Next: r.Next, Token: r.Token, Last: r.Last}
 	for i, item := range r.Items {
 		out.Items[i] = present(item)
 	}
