@@ -1,0 +1,292 @@
+package gitstore
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// packCache keeps answers to clients that clone: what they get depends on what
+// they ask for and on nothing else. Of many who ask for the same at once one
+// makes the answer, and all read it while it is made.
+//
+// It knows nothing of rights: who is served was let in, and wants what it may
+// see, before.
+type packCache struct {
+	dir  string
+	most int64 // bytes
+
+	mu      sync.Mutex
+	answers map[string]*answer
+	used    *list.List // of *answer that are whole, the one used last in front
+	size    int64      // of those
+}
+
+// answer is a file of the cache.
+type answer struct {
+	key   string
+	size  int64
+	place *list.Element
+	birth *birth // nil when it is whole
+}
+
+// birth is an answer that is being made.
+type birth struct {
+	file    *os.File
+	readers int // under the lock of the cache
+	cancel  context.CancelFunc
+
+	mu    sync.Mutex
+	have  int64
+	over  bool
+	err   error         // why it is over, nil when it is whole
+	grown chan struct{} // closed, and replaced, when any of these changed
+}
+
+// lookEvery is how often it is looked how far an answer has come. Git writes
+// to the file by itself, in thousands of small pieces: to pass on each of them
+// costs more than to make them.
+const lookEvery = 10 * time.Millisecond
+
+const (
+	packCacheSize = 4 << 30
+	// packShare of the cache is what one answer may fill. One that is larger is
+	// given to those who wait for it, and not kept.
+	packShare = 4
+	// unfinished begins the names of files that no other process may use.
+	unfinished = "new-"
+)
+
+var packName = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// openPackCache finds what earlier processes left.
+func openPackCache(dir string, most int64) (*packCache, error) {
+	c := &packCache{dir: dir, most: most, answers: map[string]*answer{}, used: list.New()}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the folder of packs: %w", err)
+	}
+	inside, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("reading the folder of packs: %w", err)
+	}
+	var found []fs.FileInfo
+	for _, entry := range inside {
+		info, err := entry.Info()
+		switch {
+		case err != nil: // it went in between
+		case strings.HasPrefix(entry.Name(), unfinished):
+			_ = os.Remove(filepath.Join(dir, entry.Name()))
+		case packName.MatchString(entry.Name()):
+			found = append(found, info)
+		}
+	}
+	slices.SortFunc(found, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for _, info := range found {
+		a := &answer{key: info.Name(), size: info.Size()}
+		c.answers[a.key] = a
+		c.keep(a)
+	}
+	return c, nil
+}
+
+// packKey names the answer to a wish. Tags that are to come along make it
+// depend on where all of them point.
+func (r *Repo) packKey(w *wish, refs []Ref) string {
+	h := sha256.New()
+	put(h, r.key.Storage, r.key.Path)
+	for _, want := range w.wants {
+		put(h, string(want))
+	}
+	rest := slices.Clone(w.rest)
+	slices.Sort(rest)
+	put(h, rest...)
+	for _, ref := range refs {
+		if w.tags && strings.HasPrefix(ref.Name, Tags) {
+			put(h, ref.Name, string(ref.Target))
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func put(h hash.Hash, parts ...string) {
+	for _, part := range parts {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+}
+
+// serve gives an answer to one client, from the cache or while it is made.
+func (c *packCache) serve(ctx context.Context, key string, out io.Writer, produce func(context.Context, *os.File) error) error {
+	a, file, err := c.join(ctx, key, produce)
+	if err != nil {
+		return err
+	}
+	if file != nil {
+		defer func() { _ = file.Close() }()
+		return copyTo(out, file)
+	}
+	defer c.leave(a.birth)
+	return a.birth.follow(ctx, out)
+}
+
+// join opens an answer, or takes part in making it.
+func (c *packCache) join(ctx context.Context, key string, produce func(context.Context, *os.File) error) (answer, *os.File, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.answers[key]
+	if a != nil && a.birth == nil {
+		if file, err := os.Open(filepath.Join(c.dir, key)); err == nil {
+			c.used.MoveToFront(a.place)
+			return *a, file, nil
+		}
+		c.drop(a) // somebody emptied the folder
+		a = nil
+	}
+	if a == nil {
+		file, err := os.CreateTemp(c.dir, unfinished+"*")
+		if err != nil {
+			return answer{}, nil, fmt.Errorf("making a file of the cache: %w: %w", ErrUnavailable, err)
+		}
+		a = &answer{key: key, birth: &birth{file: file, grown: make(chan struct{})}}
+		// It is made for all who wait, and ends with the last of them.
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		a.birth.cancel = cancel
+		c.answers[key] = a
+		go c.bear(ctx, a, a.birth, produce)
+	}
+	a.birth.readers++
+	return *a, nil, nil
+}
+
+// leave is called by whoever took part in making an answer.
+func (c *packCache) leave(b *birth) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if b.readers--; b.readers == 0 {
+		b.cancel()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.over {
+			_ = b.file.Close()
+		}
+	}
+}
+
+// bear makes an answer and keeps it, if it is whole and not too large.
+func (c *packCache) bear(ctx context.Context, a *answer, b *birth, produce func(context.Context, *os.File) error) {
+	ended := make(chan struct{})
+	var watcher sync.WaitGroup
+	watcher.Go(func() { b.watch(ended) })
+	err := produce(ctx, b.file)
+	close(ended)
+	watcher.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	name := b.file.Name()
+	if a.size = b.have; err == nil && a.size <= c.most/packShare && os.Rename(name, filepath.Join(c.dir, a.key)) == nil {
+		a.birth = nil
+		c.keep(a)
+	} else {
+		delete(c.answers, a.key)
+		_ = os.Remove(name)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.over, b.err = true, err
+	close(b.grown)
+	if b.readers == 0 {
+		_ = b.file.Close()
+	}
+}
+
+// keep counts a whole answer, and lets those go that were not used for long.
+func (c *packCache) keep(a *answer) {
+	a.place = c.used.PushFront(a)
+	for c.size += a.size; c.size > c.most; {
+		c.drop(c.used.Back().Value.(*answer))
+	}
+}
+
+// drop forgets a whole answer. Those who read it have it open.
+func (c *packCache) drop(a *answer) {
+	c.used.Remove(a.place)
+	c.size -= a.size
+	delete(c.answers, a.key)
+	_ = os.Remove(filepath.Join(c.dir, a.key))
+}
+
+// watch tells how far an answer has come until it has ended.
+func (b *birth) watch(ended chan struct{}) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			b.look()
+		case <-ended:
+			b.look()
+			return
+		}
+	}
+}
+
+func (b *birth) look() {
+	info, err := b.file.Stat()
+	if err != nil {
+		return // it is ours and open
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if info.Size() > b.have {
+		b.have = info.Size()
+		close(b.grown)
+		b.grown = make(chan struct{})
+	}
+}
+
+// buffers are for copying files to clients.
+var buffers = sync.Pool{New: func() any { return new([128 << 10]byte) }}
+
+// copyTo copies in large pieces.
+func copyTo(out io.Writer, in io.Reader) error {
+	buffer := buffers.Get().(*[128 << 10]byte)
+	defer buffers.Put(buffer)
+	_, err := io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{in}, buffer[:])
+	return err
+}
+
+// follow copies an answer as it grows.
+func (b *birth) follow(ctx context.Context, out io.Writer) error {
+	for at := int64(0); ; {
+		b.mu.Lock()
+		have, over, err, grown := b.have, b.over, b.err, b.grown
+		b.mu.Unlock()
+		switch {
+		case at < have:
+			if err := copyTo(out, io.NewSectionReader(b.file, at, have-at)); err != nil {
+				return err
+			}
+			at = have
+		case over:
+			return err
+		default:
+			select {
+			case <-grown:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func key(c string) string { return strings.Repeat(c, 64) }
+
+func TestOfManyWhoAskForTheSameOneMakesIt(t *testing.T) {
+	t.Parallel()
+	c, err := openPackCache(t.TempDir(), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, goOn := 0, make(chan struct{})
+	produce := func(_ context.Context, to *os.File) error {
+		made++
+		if _, err := io.WriteString(to, "first "); err != nil {
+			return err
+		}
+		<-goOn
+		_, err := io.WriteString(to, "second")
+		return err
+	}
+	var wait sync.WaitGroup
+	for range 50 {
+		out, in := io.Pipe()
+		wait.Go(func() { in.CloseWithError(c.serve(t.Context(), key("a"), in, produce)) })
+		first := make([]byte, 6)
+		if _, err := io.ReadFull(out, first); err != nil || string(first) != "first " {
+			t.Fatalf("nothing comes while it is made: %q %v", first, err)
+		}
+		wait.Go(func() {
+			if rest, err := io.ReadAll(out); err != nil || string(rest) != "second" {
+				t.Errorf("got %q %v", rest, err)
+			}
+		})
+	}
+	close(goOn)
+	wait.Wait()
+	var again bytes.Buffer
+	if err := c.serve(t.Context(), key("a"), &again, produce); err != nil || again.String() != "first second" || made != 1 {
+		t.Errorf("got %q, made %d times, %v", again.String(), made, err)
+	}
+}
+
+func TestWhatWentWrongIsNotKept(t *testing.T) {
+	t.Parallel()
+	c, err := openPackCache(t.TempDir(), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("broken")
+	fail := func(_ context.Context, to *os.File) error {
+		_, _ = io.WriteString(to, "half")
+		return broken
+	}
+	if err := c.serve(t.Context(), key("a"), io.Discard, fail); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	var out bytes.Buffer
+	if err := c.serve(t.Context(), key("a"), &out, writes("whole")); err != nil || out.String() != "whole" {
+		t.Errorf("got %q %v", out.String(), err)
+	}
+}
+
+func writes(s string) func(context.Context, *os.File) error {
+	return func(_ context.Context, to *os.File) error { _, err := io.WriteString(to, s); return err }
+}
+
+func TestAnAnswerThatNobodyWaitsForIsGivenUp(t *testing.T) {
+	t.Parallel()
+	c, err := openPackCache(t.TempDir(), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	err = c.serve(ctx, key("a"), io.Discard, func(ctx context.Context, _ *os.File) error {
+		leave()
+		<-ctx.Done()
+		close(ended)
+		return ctx.Err()
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	<-ended
+}
+
+func TestTheCacheKeepsToItsSizeAndForgetsWhatWasNotUsed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, unfinished+"1"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := openPackCache(dir, 400)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(k, s string) {
+		if err := c.serve(t.Context(), key(k), io.Discard, writes(s)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, k := range []string{"a", "b", "c", "d", "a", "e"} {
+		ask(k, strings.Repeat(k, 100))
+	}
+	ask("f", strings.Repeat("f", 101)) // more than its share
+	again, err := openPackCache(dir, 400)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []string
+	for k := range again.answers {
+		kept = append(kept, k[:1])
+	}
+	if len(kept) != 4 || again.answers[key("b")] != nil || again.answers[key("f")] != nil || again.size != 400 {
+		t.Errorf("kept %v, %d bytes", kept, again.size)
+	}
+	if _, err := os.Stat(filepath.Join(dir, unfinished+"1")); err == nil {
+		t.Error("what a dead process left is still there")
+	}
+	if err := os.Remove(filepath.Join(dir, key("a"))); err != nil { // somebody tidied up
+		t.Fatal(err)
+	}
+	ask("a", "anew")
+}
+
+func TestTheKeyOfAnAnswerDependsOnWhatItDependsOn(t *testing.T) {
+	t.Parallel()
+	r, other := &Repo{key: KeyOf("default", 1, 0)}, &Repo{key: KeyOf("default", 2, 0)}
+	a, b := OID(strings.Repeat("a", 40)), OID(strings.Repeat("b", 40))
+	tag := []Ref{{Name: "refs/tags/x", Target: a}}
+	base := r.packKey(&wish{wants: []OID{a}, rest: []string{"done", "ofs-delta"}}, nil)
+	for name, got := range map[string]string{
+		"another repository": other.packKey(&wish{wants: []OID{a}, rest: []string{"done", "ofs-delta"}}, nil),
+		"another want":       r.packKey(&wish{wants: []OID{b}, rest: []string{"done", "ofs-delta"}}, nil),
+		"another depth":      r.packKey(&wish{wants: []OID{a}, rest: []string{"done", "ofs-delta", "deepen 1"}}, nil),
+		"tags that come":     r.packKey(&wish{wants: []OID{a}, rest: []string{"done", "ofs-delta"}, tags: true}, tag),
+	} {
+		if got == base {
+			t.Errorf("%s makes no difference", name)
+		}
+	}
+	if r.packKey(&wish{wants: []OID{a}, rest: []string{"ofs-delta", "done"}}, tag) != base {
+		t.Error("the order of words, or tags that nobody asked for, makes a difference")
+	}
+}
+
+func FuzzLinesAreReadOrRefused(f *testing.F) {
+	for _, seed := range []string{"", "0000", "0001", "0002", "0003", "0004", "0005a", "0006a\n", "zzzz", "fff0", "00", "ffff"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		var back []byte
+		l := newLines(bytes.NewReader(in))
+		for {
+			line, m, err := l.next()
+			if err != nil {
+				break
+			}
+			if m != noMark {
+				back = appendMark(back, m)
+			} else {
+				back = appendLine(back, string(line))
+			}
+		}
+		// Only the digits of a length may come back in another case: what a line holds comes back byte by byte.
+		if len(back) > len(in) || !bytes.EqualFold(latin1(back), latin1(in[:len(back)])) {
+			t.Errorf("%q was read as %q", in, back)
+		}
+		for _, c := range clean(string(in)) {
+			if c < 0x20 && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
+				t.Errorf("%q is left", c)
+			}
+		}
+	})
+}
+
+// latin1 makes a letter of each byte, so that text that is cut within a letter compares as it is.
+func latin1(b []byte) []byte {
+	letters := make([]rune, len(b))
+	for i, c := range b {
+		letters[i] = rune(c)
+	}
+	return []byte(string(letters))
+}

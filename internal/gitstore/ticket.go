@@ -1,0 +1,133 @@
+package gitstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"stithy/internal/platform/secretbox"
+)
+
+// Ticket stands for a push, from before anything is written until it is known
+// what became of it. It is a locked file whose descriptor every git process of
+// the push inherits, so that it is held as long as one of them lives, even when
+// this process has been killed.
+type Ticket struct {
+	file *os.File
+	dir  string
+	name string
+}
+
+// unnumbered begins the names of tickets whose push was not approved yet.
+const unnumbered = "new-"
+
+// Ticket starts a push. Whoever takes one gives it back with Close.
+func (r *Repo) Ticket() (*Ticket, error) {
+	dir, err := r.ticketDir()
+	if err != nil {
+		return nil, err
+	}
+	sweepTickets(dir)
+	for {
+		t, err := takeTicket(dir)
+		if err != nil {
+			return nil, fmt.Errorf("taking a ticket: %w: %w", ErrUnavailable, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, t.name)); err == nil {
+			return t, nil
+		}
+		_ = t.file.Close() // it was swept before it was locked
+	}
+}
+
+func takeTicket(dir string) (*Ticket, error) {
+	name := unnumbered + secretbox.RandomToken(20)
+	file, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	t := &Ticket{file: file, dir: dir, name: name}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return t, nil
+}
+
+// sweepTickets throws tickets away that were never numbered and that nobody
+// holds: their processes were killed.
+func sweepTickets(dir string) {
+	left, _ := filepath.Glob(filepath.Join(dir, unnumbered+"*")) // the pattern is ours
+	for _, path := range left {
+		if file, err := os.Open(path); err == nil {
+			if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+				_ = os.Remove(path)
+			}
+			_ = file.Close()
+		}
+	}
+}
+
+// Number gives the ticket the number that Held asks for. It comes before the
+// number is written down anywhere else.
+func (t *Ticket) Number(id int64) error {
+	name := strconv.FormatInt(id, 10)
+	if err := os.Rename(filepath.Join(t.dir, t.name), filepath.Join(t.dir, name)); err != nil {
+		return fmt.Errorf("numbering a ticket: %w", err)
+	}
+	t.name = name
+	return nil
+}
+
+// Close gives the ticket back: the push is settled, or came to nothing.
+func (t *Ticket) Close() error {
+	return errors.Join(os.Remove(filepath.Join(t.dir, t.name)), t.file.Close())
+}
+
+// Held reports whether some process may still work on the push of that number.
+// A ticket that nobody holds any more is thrown away.
+func (r *Repo) Held(id int64) (bool, error) {
+	dir, err := r.ticketDir()
+	if err != nil {
+		return false, err
+	}
+	path := filepath.Join(dir, strconv.FormatInt(id, 10))
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking for a ticket: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	switch err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("trying a ticket: %w", err)
+	}
+	return false, os.Remove(path)
+}
+
+// Holding is the repository, for work on behalf of a push: the processes that
+// change it hold the ticket.
+func (r *Repo) Holding(t *Ticket) *Repo {
+	held := *r
+	held.ticket = t
+	return &held
+}
+
+func (r *Repo) ticketDir() (string, error) {
+	_, home, err := r.writable()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(home, "pushes")
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return dir, nil
+}

@@ -1,0 +1,562 @@
+package gitstore
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Service is what a git client asks for.
+type Service string
+
+const (
+	UploadPack  Service = "git-upload-pack"  // the client fetches
+	ReceivePack Service = "git-receive-pack" // the client pushes
+)
+
+// agent is how we call ourselves to git clients.
+const agent = "stithy/1"
+
+// Fetch is one request of a fetching client.
+type Fetch struct {
+	Protocol  string // of the header Git-Protocol, or ""
+	Stateless bool   // over HTTP: one request, one answer
+	Advertise bool   // the first request over HTTP: only say what there is
+	In        io.Reader
+	Out       io.Writer
+	Notices   []string // shown to the person who fetches, before the pack; clients of version 2 see them
+}
+
+// versionTwo reports whether a client asked for version 2 of the protocol.
+// Nothing else that it says here is listened to, and nothing of it is passed on.
+func versionTwo(protocol string) bool {
+	return len(protocol) < 200 && slices.Contains(strings.Split(protocol, ":"), "version=2")
+}
+
+// visible are the settings under which transports see branches, tags and notes
+// alone.
+func visible(section string) [][2]string {
+	return [][2]string{
+		{section + ".hideRefs", "refs"}, {section + ".hideRefs", "!refs/heads"}, {section + ".hideRefs", "!refs/notes"}, {section + ".hideRefs", "!refs/tags"},
+	}
+}
+
+// Fetch serves a fetching client. Which refs there are is answered here; git
+// makes packs.
+func (r *Repo) Fetch(ctx context.Context, f Fetch) error {
+	if !versionTwo(f.Protocol) {
+		return r.fetchOld(ctx, f)
+	}
+	if f.Advertise || !f.Stateless {
+		if _, err := f.Out.Write(advertisement); err != nil || f.Advertise {
+			return err
+		}
+	}
+	return r.serveTwo(ctx, f)
+}
+
+// advertisement is what version 2 says at first, about every repository.
+var advertisement = appendMark(slices.Concat(
+	appendLine(nil, "version 2\n"),
+	appendLine(nil, "agent="+agent+"\n"),
+	appendLine(nil, "ls-refs=unborn\n"),
+	appendLine(nil, "fetch=shallow wait-for-done filter\n"),
+	appendLine(nil, "server-option\n"),
+	appendLine(nil, "object-format=sha1\n"),
+), flush)
+
+// fetchOld leaves the older protocol to git.
+func (r *Repo) fetchOld(ctx context.Context, f Fetch) error {
+	c := call{class: moving, sub: "upload-pack", config: append(visible("uploadpack"), uploadSettings...), stdin: f.In}
+	out := f.Out
+	switch {
+	case f.Advertise:
+		c.flags, c.stdin = []string{"--http-backend-info-refs"}, nil
+		if _, err := out.Write(appendMark(appendLine(nil, "# service=", string(UploadPack), "\n"), flush)); err != nil {
+			return err
+		}
+	case f.Stateless:
+		said, err := io.ReadAll(io.LimitReader(f.In, maxRequest+1))
+		if err == nil {
+			err = r.checkOld(ctx, said)
+		}
+		if refused, ok := errors.AsType[*RefusedError](err); ok {
+			_, err := out.Write(appendLine(nil, "ERR ", clean(refused.Text)))
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		c.flags, c.stdin = []string{"--stateless-rpc"}, bytes.NewReader(said)
+	}
+	return r.run(ctx, c, out)
+}
+
+// checkOld refuses a request of the older protocol that wants what it may not
+// see. Over SSH git refuses by itself whatever is no tip of a ref.
+func (r *Repo) checkOld(ctx context.Context, said []byte) error {
+	if len(said) > maxRequest {
+		return ErrTooLarge
+	}
+	in := newLines(bytes.NewReader(said))
+	var wants []OID
+	for {
+		line, m, err := in.next()
+		if errors.Is(err, io.EOF) || m == flush {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if want, ok := strings.CutPrefix(text(line), "want "); ok {
+			id, _, _ := strings.Cut(want, " ")
+			if !IsOID(id) {
+				return errRequest
+			}
+			wants = append(wants, OID(id))
+		}
+	}
+	refs, err := r.visibleRefs(ctx, nil)
+	if err != nil {
+		return err
+	}
+	_, err = r.checkWants(ctx, wants, refs)
+	return err
+}
+
+var uploadSettings = [][2]string{{"uploadpack.allowFilter", "true"}, {"uploadpack.keepAlive", "10"}}
+
+// maxRequest is how many bytes a client may use to say what it wants and has.
+const maxRequest = 32 << 20
+
+// request is one command of version 2.
+type request struct {
+	command string
+	format  string   // of objects
+	args    []string // behind the delimiter
+}
+
+var errRequest = fmt.Errorf("a request that makes no sense: %w", ErrInvalid)
+
+// readRequest reads one command; io.EOF says that the client has no more.
+func readRequest(in *lines) (*request, error) {
+	req, size, behind := &request{}, 0, false
+	for first := true; ; first = false {
+		line, m, err := in.next()
+		switch {
+		case err != nil:
+			if errors.Is(err, io.EOF) && !first {
+				err = errLine
+			}
+			return nil, err
+		case m == flush && first:
+			return nil, io.EOF
+		case m == flush:
+			if req.command == "" {
+				return nil, errRequest
+			}
+			return req, nil
+		case m == delim && !behind:
+			behind = true
+			continue
+		case m != noMark:
+			return nil, errRequest
+		}
+		if size += len(line); size > maxRequest {
+			return nil, fmt.Errorf("a request of more than %d bytes: %w", maxRequest, ErrTooLarge)
+		}
+		said := text(line)
+		switch name, value, _ := strings.Cut(said, "="); {
+		case behind:
+			req.args = append(req.args, said)
+		case name == "command" && req.command == "":
+			req.command = value
+		case name == "command":
+			return nil, errRequest
+		case name == "object-format":
+			req.format = value
+		}
+	}
+}
+
+// serveTwo answers the commands of a client of version 2, one over HTTP, as
+// many as come over SSH.
+func (r *Repo) serveTwo(ctx context.Context, f Fetch) error {
+	in := newLines(f.In)
+	for {
+		req, err := readRequest(in)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = r.serve(ctx, req, f)
+		}
+		if refused, ok := errors.AsType[*RefusedError](err); ok {
+			_, err := f.Out.Write(appendLine(nil, "ERR ", clean(refused.Text)))
+			return err
+		}
+		if err != nil || f.Stateless {
+			return err
+		}
+	}
+}
+
+func (r *Repo) serve(ctx context.Context, req *request, f Fetch) error {
+	switch {
+	case req.format != "" && req.format != "sha1":
+		return &RefusedError{Text: "mismatched object format"}
+	case req.command == "ls-refs":
+		return r.listRefs(ctx, req.args, f.Out)
+	case req.command == "fetch":
+		out := f.Out
+		if len(f.Notices) > 0 {
+			out = &announcer{out: f.Out, notices: f.Notices}
+		}
+		return r.fetch(ctx, req.args, out)
+	}
+	return &RefusedError{Text: "invalid command '" + req.command + "'"}
+}
+
+// listRefs answers ls-refs without a process.
+func (r *Repo) listRefs(ctx context.Context, args []string, out io.Writer) error {
+	var peel, symrefs, unborn bool
+	var prefixes []string
+	for _, arg := range args {
+		prefix, isPrefix := strings.CutPrefix(arg, "ref-prefix ")
+		switch {
+		case isPrefix:
+			prefixes = append(prefixes, prefix)
+		case arg == "peel":
+			peel = true
+		case arg == "symrefs":
+			symrefs = true
+		case arg == "unborn":
+			unborn = true
+		default:
+			return &RefusedError{Text: "unexpected line: '" + arg + "'"}
+		}
+	}
+	wanted := func(name string) bool {
+		return len(prefixes) == 0 || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+	}
+	b := make([]byte, 0, 4096)
+	if wanted("HEAD") {
+		head, ref, err := r.head(ctx)
+		switch {
+		case err != nil:
+			return err
+		case ref.Target != "":
+			b = appendRef(b, ref, "HEAD", false, symrefs, head)
+		case unborn:
+			b = appendLine(b, "unborn HEAD symref-target:", head, "\n")
+		}
+	}
+	refs, err := r.visibleRefs(ctx, prefixes)
+	if err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		if !wanted(ref.Name) {
+			continue
+		}
+		if b = appendRef(b, ref, ref.Name, peel, false, ""); len(b) > 1<<16 {
+			if _, err := out.Write(b); err != nil {
+				return err
+			}
+			b = b[:0]
+		}
+	}
+	_, err = out.Write(appendMark(b, flush))
+	return err
+}
+
+func appendRef(b []byte, ref Ref, name string, peel, symref bool, target string) []byte {
+	parts := []string{string(ref.Target), " ", name}
+	if symref {
+		parts = append(parts, " symref-target:", target)
+	}
+	if peel && ref.Peeled != "" && ref.Peeled != ref.Target {
+		parts = append(parts, " peeled:", string(ref.Peeled))
+	}
+	return appendLine(b, append(parts, "\n")...)
+}
+
+// head is the full name that HEAD stands for, and the ref if it exists.
+func (r *Repo) head(ctx context.Context) (string, Ref, error) {
+	branch, err := r.Head(ctx)
+	if err != nil {
+		return "", Ref{}, err
+	}
+	ref, err := r.Ref(ctx, Branches+branch)
+	if errors.Is(err, ErrNotFound) {
+		return Branches + branch, Ref{}, nil
+	}
+	return Branches + branch, ref, err
+}
+
+// visibleRefs are branches, notes and tags by name, those aside that no prefix
+// fits. Refs of pipelines, of which there are many, are for those who name one.
+func (r *Repo) visibleRefs(ctx context.Context, prefixes []string) ([]Ref, error) {
+	var all []Ref
+	for _, space := range []string{Branches, Notes, Tags} {
+		if len(prefixes) > 0 && !slices.ContainsFunc(prefixes, func(p string) bool {
+			return strings.HasPrefix(space, p) || strings.HasPrefix(p, space)
+		}) {
+			continue
+		}
+		refs, _, err := r.Refs(ctx, RefQuery{Prefix: space})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, refs...)
+	}
+	for _, name := range prefixes {
+		if below(name, Pipelines) == "" {
+			continue
+		}
+		ref, err := r.Ref(ctx, name)
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, ref)
+	}
+	return all, nil
+}
+
+// wish is what a client wants to fetch, as far as we look at it.
+type wish struct {
+	wants []OID
+	fresh bool // nothing is there yet and nothing is left to say: the answer depends on the rest alone
+	tags  bool // tags of what is sent are wanted, too
+	rest  []string
+}
+
+// read sorts the arguments of a fetch.
+func (w *wish) read(args []string) error {
+	done, had := false, false
+	for _, arg := range args {
+		word, value, _ := strings.Cut(arg, " ")
+		switch word {
+		case "want":
+			if !IsOID(value) {
+				return &RefusedError{Text: "unknown want"}
+			}
+			w.wants = append(w.wants, OID(value))
+			continue
+		case "done":
+			done = true
+		case "have", "shallow", "deepen-not", "wait-for-done":
+			had = true
+		case "include-tag":
+			w.tags = true
+		case "thin-pack", "no-progress", "ofs-delta", "deepen", "deepen-relative", "deepen-since", "filter", "sideband-all":
+		default:
+			return &RefusedError{Text: "unexpected line: '" + arg + "'"}
+		}
+		w.rest = append(w.rest, arg)
+	}
+	if len(w.wants) == 0 {
+		return &RefusedError{Text: "nothing is wanted"}
+	}
+	w.fresh = done && !had
+	slices.Sort(w.wants)
+	w.wants = slices.Compact(w.wants)
+	return nil
+}
+
+// command is the request as git reads it. It is written anew, so that git sees
+// nothing that was not understood here.
+func (w *wish) command() []byte {
+	b := appendLine(nil, "command=fetch\n")
+	b = appendLine(b, "object-format=sha1\n")
+	b = appendMark(b, delim)
+	for _, want := range w.wants {
+		b = appendLine(b, "want ", string(want), "\n")
+	}
+	for _, arg := range w.rest {
+		b = appendLine(b, arg, "\n")
+	}
+	return appendMark(b, flush)
+}
+
+func (r *Repo) fetch(ctx context.Context, args []string, out io.Writer) error {
+	var w wish
+	if err := w.read(args); err != nil {
+		return err
+	}
+	refs, err := r.visibleRefs(ctx, nil)
+	if err != nil {
+		return err
+	}
+	tips, err := r.checkWants(ctx, w.wants, refs)
+	if err != nil {
+		return err
+	}
+	made := call{
+		class: moving, sub: "upload-pack", flags: []string{"--stateless-rpc"}, env: []string{"GIT_PROTOCOL=version=2"},
+		config: append(append(visible("uploadpack"), [2]string{"uploadpack.hideRefs", "!refs/pipelines"}), uploadSettings...),
+		stdin:  bytes.NewReader(w.command()),
+	}
+	if !w.fresh || !tips || r.store.answers == nil {
+		return r.run(ctx, made, out)
+	}
+	key := r.packKey(&w, refs)
+	return r.store.answers.serve(ctx, key, out, func(ctx context.Context, to *os.File) error { return r.run(ctx, made, to) })
+}
+
+// announcer puts notices in front of a pack.
+type announcer struct {
+	out     io.Writer
+	notices []string
+	partial []byte
+}
+
+// Write looks at the lines of the answer up to the one that says that the pack
+// follows.
+func (a *announcer) Write(b []byte) (int, error) {
+	if a.notices == nil {
+		return a.out.Write(b)
+	}
+	a.partial = append(a.partial, b...)
+	at := 0
+	for a.notices != nil && len(a.partial)-at >= 4 {
+		n, err := strconv.ParseUint(string(a.partial[at:at+4]), 16, 16)
+		n = max(n, 4) // a mark
+		switch {
+		case err != nil:
+			return 0, errLine
+		case len(a.partial)-at < int(n):
+			return len(b), a.pass(at)
+		}
+		line := string(a.partial[at+4 : at+int(n)])
+		if at += int(n); line == "packfile\n" {
+			said := ""
+			for _, notice := range a.notices {
+				said += clean(notice) + "\n"
+			}
+			a.partial = slices.Insert(a.partial, at, appendBand(nil, bandProgress, said)...)
+			a.notices, at = nil, len(a.partial)
+		}
+	}
+	return len(b), a.pass(at)
+}
+
+// pass lets the first n bytes go.
+func (a *announcer) pass(n int) error {
+	_, err := a.out.Write(a.partial[:n])
+	a.partial = a.partial[n:]
+	return err
+}
+
+// checkWants refuses objects that no branch and no tag leads to and no pipeline
+// runs on: git itself would send whatever it has. tips reports that each is where a ref points.
+func (r *Repo) checkWants(ctx context.Context, wants []OID, refs []Ref) (tips bool, err error) {
+	shown := make(map[OID]bool, 2*len(refs))
+	for _, ref := range refs {
+		shown[ref.Target], shown[ref.Peeled] = true, true
+	}
+	var others []OID
+	for _, want := range wants {
+		if !shown[want] {
+			others = append(others, want)
+		}
+	}
+	if len(others) == 0 {
+		return true, nil
+	}
+	kept, _, err := r.Refs(ctx, RefQuery{Prefix: Pipelines})
+	if err != nil {
+		return false, err
+	}
+	others = slices.DeleteFunc(others, func(want OID) bool {
+		return slices.ContainsFunc(kept, func(ref Ref) bool { return ref.Target == want })
+	})
+	if len(others) == 0 {
+		return true, nil
+	}
+	reachable, err := r.reachable(ctx, others)
+	if err != nil {
+		return false, err
+	}
+	if !reachable {
+		return false, &RefusedError{Text: "upload-pack: not our ref " + string(others[0])}
+	}
+	return false, nil
+}
+
+// reachable reports whether branches and tags lead to every one of the
+// objects.
+func (r *Repo) reachable(ctx context.Context, ids []OID) (bool, error) {
+	input := make([]byte, 0, 41*len(ids))
+	commits := true
+	for _, id := range ids {
+		o, err := r.Stat(ctx, id)
+		if errors.Is(err, ErrNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		commits = commits && o.Kind == CommitKind
+		input = append(append(input, id...), '\n')
+	}
+	c := call{class: history, sub: "rev-list", stdin: bytes.NewReader(input)}
+	if commits {
+		c.flags = []string{"--max-count=1", "--stdin", "--not", "--branches", "--tags"}
+		out, err := r.output(ctx, c, 1<<10)
+		return err == nil && len(out) == 0, err
+	}
+	// Whether history leads to a file or folder is known to bitmaps; without
+	// them it takes a walk.
+	c.flags = []string{"--objects", "--use-bitmap-index", "--stdin", "--not", "--branches", "--tags"}
+	if out, err := r.output(ctx, c, 1<<20); err == nil && len(out) == 0 {
+		return true, nil
+	}
+	return r.walkFor(ctx, ids)
+}
+
+// walkFor looks for objects among all that branches and tags lead to.
+func (r *Repo) walkFor(ctx context.Context, ids []OID) (bool, error) {
+	left := map[OID]bool{}
+	for _, id := range ids {
+		left[id] = true
+	}
+	out, err := r.stream(ctx, call{class: history, sub: "rev-list", flags: []string{"--objects", "--branches", "--tags"}})
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = out.Close() }()
+	return scanIDs(out, left)
+}
+
+// scanIDs reads lines that begin with an object id until none is left of those
+// that are looked for.
+func scanIDs(in io.Reader, left map[OID]bool) (found bool, err error) {
+	lines := bufio.NewReaderSize(in, 1<<16)
+	for len(left) > 0 {
+		line, err := lines.ReadSlice('\n')
+		if len(line) >= 40 {
+			delete(left, OID(line[:40]))
+		}
+		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a long path
+			_, err = lines.ReadSlice('\n')
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return len(left) == 0, nil
+}
