@@ -13,9 +13,10 @@ import (
 // rate is how often something may be done. A rate that no administrator can
 // change has a fixed limit.
 type rate struct {
-	period  time.Duration
-	fixed   int
-	setting func(*Settings) int
+	period    time.Duration
+	fixed     int
+	anonymous int // fixed, for everyone who is not signed in
+	setting   func(*Settings) int
 }
 
 // rates are the limits on single endpoints and acts, by name. Rooms count by
@@ -23,7 +24,7 @@ type rate struct {
 var rates = map[string]rate{
 	"users_get_by_id":                         {period: 10 * time.Minute, setting: func(s *Settings) int { return s.UsersGetByIDLimit }},
 	"projects_api_rate_limit_unauthenticated": {period: 10 * time.Minute, setting: func(s *Settings) int { return s.ProjectsAPIRateLimitUnauthenticated }},
-	"project_repositories_archive":            {period: time.Minute, fixed: 5},
+	"project_repositories_archive":            {period: time.Minute, fixed: 5, anonymous: 100},
 	"jobs_index":                              {period: time.Minute, setting: func(s *Settings) int { return s.ProjectJobsAPIRateLimit }},
 	"project_export":                          {period: time.Minute, setting: func(s *Settings) int { return s.ProjectExportLimit }},
 	"project_generate_new_export":             {period: time.Minute, setting: func(s *Settings) int { return s.ProjectExportLimit }},
@@ -68,6 +69,42 @@ func (s *Service) Throttle(signedIn bool) (ratelimit.Rule, bool) {
 	}, now.ThrottleUnauthenticatedAPIEnabled
 }
 
+// PageThrottle is the limit on pages, with or without a person.
+func (s *Service) PageThrottle(signedIn bool) (ratelimit.Rule, bool) {
+	now := s.Current()
+	if signedIn {
+		return ratelimit.Rule{
+			Name:   "throttle_authenticated_web",
+			Limit:  now.ThrottleAuthenticatedWebRequestsPerPeriod,
+			Period: time.Duration(now.ThrottleAuthenticatedWebPeriodInSeconds) * time.Second,
+		}, now.ThrottleAuthenticatedWebEnabled
+	}
+	return ratelimit.Rule{
+		Name:   "throttle_unauthenticated_web",
+		Limit:  now.ThrottleUnauthenticatedWebRequestsPerPeriod,
+		Period: time.Duration(now.ThrottleUnauthenticatedWebPeriodInSeconds) * time.Second,
+	}, now.ThrottleUnauthenticatedWebEnabled
+}
+
+// ProtectedPath is the limit on what is sent to a path, if it is one of those
+// that the administrator watches.
+func (s *Service) ProtectedPath(path string, signedIn bool) (ratelimit.Rule, bool) {
+	now := s.Current()
+	watched := func(prefix string) bool { return prefix != "" && strings.HasPrefix(path, prefix) }
+	if !now.ThrottleProtectedPathsEnabled || !slices.ContainsFunc(now.ProtectedPaths, watched) {
+		return ratelimit.Rule{}, false
+	}
+	rule := ratelimit.Rule{
+		Name:   "throttle_unauthenticated_protected_paths",
+		Limit:  now.ThrottleProtectedPathsRequestsPerPeriod,
+		Period: time.Duration(now.ThrottleProtectedPathsPeriodInSeconds) * time.Second,
+	}
+	if signedIn {
+		rule.Name = "throttle_authenticated_protected_paths_web"
+	}
+	return rule, true
+}
+
 // ThrottleText is what a throttled client reads.
 func (s *Service) ThrottleText() string {
 	return cmp.Or(string(s.Current().RateLimitingResponseText), "Retry later")
@@ -88,6 +125,9 @@ func (s *Service) Endpoint(name string, a access.Actor) (ratelimit.Rule, bool) {
 	if r.setting != nil {
 		rule.Limit = r.setting(now)
 	}
+	if r.anonymous > 0 && !a.SignedIn() {
+		rule.Limit = r.anonymous
+	}
 	return rule, rule.Limit > 0
 }
 
@@ -99,6 +139,8 @@ func exempt(now *Settings, name string, a access.Actor) bool {
 		return slices.ContainsFunc(usernames, func(u string) bool { return strings.EqualFold(u, a.Person.Username) })
 	}
 	switch name {
+	case "projects_api_rate_limit_unauthenticated", "search_rate_limit_unauthenticated":
+		return true
 	case "users_get_by_id":
 		return a.Admin() || listed(now.UsersGetByIDLimitAllowlist)
 	case "notes_create":

@@ -52,7 +52,7 @@ func TestOtherLimitsHaveTheirDefaults(t *testing.T) {
 	t.Parallel()
 	s := offline(t)
 	for _, want := range []ratelimit.Rule{
-		{Name: "project_repositories_archive", Limit: 5, Period: time.Minute},
+		{Name: "project_repositories_archive", Limit: 100, Period: time.Minute},
 		{Name: "jobs_index", Limit: 600, Period: time.Minute},
 		{Name: "group_export", Limit: 6, Period: time.Minute},
 		{Name: "group_download_export", Limit: 1, Period: time.Minute},
@@ -64,6 +64,9 @@ func TestOtherLimitsHaveTheirDefaults(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
+	if got, _ := s.Endpoint("project_repositories_archive", access.Actor{Person: &access.Person{ID: 1}}); got.Limit != 5 {
+		t.Errorf("a person may fetch %d archives", got.Limit)
+	}
 	for _, off := range []string{"pipelines_create", "unheard_of"} {
 		if rule, on := s.Endpoint(off, access.Actor{}); on {
 			t.Errorf("%+v is on", rule)
@@ -71,6 +74,19 @@ func TestOtherLimitsHaveTheirDefaults(t *testing.T) {
 	}
 	if s.ThrottleText() != "Retry later" {
 		t.Error(s.ThrottleText())
+	}
+}
+
+func TestLimitsOnStrangersDoNotCountPeople(t *testing.T) {
+	t.Parallel()
+	s := offline(t)
+	for _, name := range []string{"projects_api_rate_limit_unauthenticated", "search_rate_limit_unauthenticated"} {
+		if _, on := s.Endpoint(name, access.Actor{}); !on {
+			t.Errorf("%s is off for strangers", name)
+		}
+		if _, on := s.Endpoint(name, access.Actor{Person: &access.Person{ID: 7}}); on {
+			t.Errorf("%s is on for people", name)
+		}
 	}
 }
 

@@ -10,7 +10,6 @@ from settings s`
 	sqlUpdate  = `update settings set changed = changed || $1::jsonb, version = version + 1, updated_at = $2`
 	sqlTouch   = `update settings set version = version + 1`
 	sqlNotify  = `select pg_notify('` + channel + `', '')`
-	sqlListen  = `listen ` + channel
 	sqlFeature = `select gates from features where name = $1`
 
 	sqlSetFeature = `insert into features (name, gates, updated_at)
