@@ -15,6 +15,7 @@ import (
 
 // Resolver finds whose a secret of one kind is. It returns no account for a
 // secret that it does not know, and a fault for one that it knows and refuses.
+// Where the request does not ask for the account, its Standing is enough.
 type Resolver func(ctx context.Context, p access.Presented) (*user.User, access.Credential, error)
 
 // Resolve adds a kind of secret. It is called while the application is put
@@ -35,7 +36,7 @@ func (s *Service) Authenticate(ctx context.Context, p access.Presented) (access.
 			return access.Actor{}, err
 		}
 		if u != nil {
-			return s.admit(u, credential)
+			return s.admit(u, credential, p.Account)
 		}
 		ofBrowser = ofBrowser || kind == access.Session
 	}
@@ -45,8 +46,15 @@ func (s *Service) Authenticate(ctx context.Context, p access.Presented) (access.
 	return access.Actor{}, fault.New(fault.Unauthenticated)
 }
 
+// Admit lets an account in that was read whole. The doors that find out
+// themselves who speaks call it.
+func (s *Service) Admit(u *user.User, c access.Credential) (access.Actor, error) {
+	return s.admit(u, c, true)
+}
+
 // admit lets an account in, whatever the kind of secret that spoke for it.
-func (s *Service) admit(u *user.User, c access.Credential) (access.Actor, error) {
+// whole says that all of the account was read.
+func (s *Service) admit(u *user.User, c access.Credential, whole bool) (access.Actor, error) {
 	now := s.clock.Now()
 	if err := s.refusal(u, now); err != nil {
 		return access.Actor{}, err
@@ -54,7 +62,11 @@ func (s *Service) admit(u *user.User, c access.Credential) (access.Actor, error)
 	if today := midnight(now); u.LastActivityOn == nil || u.LastActivityOn.Before(today) {
 		s.touches.person(u.ID, now)
 	}
-	return access.Actor{Person: s.person(u, c), Credential: c, Account: u}, nil
+	a := access.Actor{Person: s.person(u, c), Credential: c, Account: &u.Standing}
+	if whole {
+		a.Account = u
+	}
+	return a, nil
 }
 
 // person is the account as decisions see it. In admin mode an administrator
@@ -66,6 +78,9 @@ func (s *Service) person(u *user.User, c access.Credential) *access.Person {
 	}
 	return p
 }
+
+// Admits reports, as a fault, why an account may not be used at present.
+func (s *Service) Admits(u *user.User) error { return s.refusal(u, s.clock.Now()) }
 
 // refusal says why an account may not be used; the first reason counts.
 func (s *Service) refusal(u *user.User, now time.Time) error {
@@ -81,22 +96,31 @@ func (s *Service) refusal(u *user.User, now time.Time) error {
 		return forbidden("Your primary email address is not confirmed. Please check your inbox for the confirmation instructions. In case the link is expired, you can request a new confirmation email at %s/users/confirmation/new", s.baseURL)
 	case u.State != user.Active:
 		return forbidden("Your account has been blocked.")
-	case expired(u.PasswordExpiresAt, now):
+	case u.PasswordExpired(now):
 		return forbidden("Your password expired. Please access %s from a web browser to update your password.", s.title)
 	}
 	return nil
 }
 
-// bearer is a personal token as authentication reads it, with its account.
+// bearer is a personal token as authentication reads it.
 type bearer struct {
-	user.User
 	TokenID       int64
-	Scopes        access.Scopes
+	Scopes        []string // a slice of any other type is read by reflection
 	Impersonation bool
 	ExpiresAt     *time.Time
 	RevokedAt     *time.Time
 	LastUsedAt    *time.Time
 	FamilyID      *int64
+}
+
+func (b *bearer) credential() access.Credential {
+	c := access.Credential{
+		Kind: access.PersonalToken, ID: b.TokenID, Scopes: make(access.Scopes, len(b.Scopes)), Impersonation: b.Impersonation,
+	}
+	for i, s := range b.Scopes {
+		c.Scopes[i] = access.Scope(s)
+	}
+	return c
 }
 
 // lastUsedEvery is how exact a token's last use is known.
@@ -107,7 +131,7 @@ func (s *Service) personal(ctx context.Context, p access.Presented) (*user.User,
 	if _, _, ok := parse(p.Secret); !ok || s.settings.Current().DisablePersonalAccessTokens {
 		return nil, access.Credential{}, nil
 	}
-	b, err := postgres.One[bearer](ctx, s.db, sqlBearer, s.digest(access.PersonalToken, p.Secret))
+	u, b, err := s.bearer(ctx, p)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return nil, access.Credential{}, nil
 	}
@@ -121,9 +145,25 @@ func (s *Service) personal(ctx context.Context, p access.Presented) (*user.User,
 	if b.LastUsedAt == nil || now.Sub(*b.LastUsedAt) >= lastUsedEvery {
 		s.touches.token(b.TokenID, now)
 	}
-	return &b.User, access.Credential{
-		Kind: access.PersonalToken, ID: b.TokenID, Scopes: b.Scopes, Impersonation: b.Impersonation,
-	}, nil
+	return u, b.credential(), nil
+}
+
+// bearer reads a token with as much of its account as the request needs: the
+// whole is wide, and costs as much as the rest of a small request.
+func (s *Service) bearer(ctx context.Context, p access.Presented) (*user.User, bearer, error) {
+	digest := s.digest(access.PersonalToken, p.Secret)
+	if p.Account {
+		row, err := postgres.One[struct {
+			user.User
+			bearer
+		}](ctx, s.db, sqlBearerAccount, digest)
+		return &row.User, row.bearer, err
+	}
+	row, err := postgres.One[struct {
+		user.Standing
+		bearer
+	}](ctx, s.db, sqlBearer, digest)
+	return &user.User{Standing: row.Standing}, row.bearer, err
 }
 
 func (s *Service) usable(ctx context.Context, b *bearer, now time.Time, p access.Presented) error {

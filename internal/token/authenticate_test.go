@@ -119,6 +119,23 @@ func TestTK01_BasicAndBodiesDoNotAuthenticate(t *testing.T) {
 	}
 }
 
+func TestTheWholeAccountIsReadWhereTheEndpointAsksForIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cookie, _, err := w.tokens.StartSession(t.Context(), w.ada.ID, address, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, client := range []*httpapitest.Client{w.as(t, w.ada), w.With("Cookie", "_svc_session="+cookie.Reveal())} {
+		for path, want := range map[string]bool{"/probe": true, "/probe/open": false} {
+			got := httpapitest.JSON[seen](t, client.Do(t, http.MethodGet, path, nil))
+			if got.ID != w.ada.ID || got.Row != w.ada.Username || got.Whole != want {
+				t.Errorf("%s: called as %+v", path, got)
+			}
+		}
+	}
+}
+
 func TestTheFirstCredentialDecides(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -6,12 +6,16 @@ import "stithy/internal/user"
 const Columns = `t.id, t.user_id, t.name, t.scopes, t.impersonation, t.expires_at, t.revoked_at, t.last_used_at, t.family_id,
 	t.created_at, t.updated_at`
 
+// bearerColumns are those of bearer.
+const bearerColumns = `t.id as token_id, t.scopes, t.impersonation, t.expires_at, t.revoked_at, t.last_used_at, t.family_id`
+
 const (
-	// The one query of most requests.
-	sqlBearer = `
-select t.id as token_id, t.scopes, t.impersonation, t.expires_at, t.revoked_at, t.last_used_at, t.family_id, ` + user.Columns + `
-from personal_access_tokens t join users u on u.id = t.user_id
-where t.digest = $1 and u.removal is null`
+	// The one query of most requests, and that of requests for the account
+	// itself.
+	sqlBearer        = `select ` + bearerColumns + `, ` + user.StandingColumns + byDigest
+	sqlBearerAccount = `select ` + bearerColumns + `, ` + user.Columns + byDigest
+
+	byDigest = ` from personal_access_tokens t join users u on u.id = t.user_id where t.digest = $1 and u.removal is null`
 
 	sqlFind = `select ` + Columns + ` from personal_access_tokens t where t.id = $1`
 
@@ -46,7 +50,7 @@ returning ` + Columns
 
 const (
 	sqlSession = `
-select s.id as session_id, s.last_seen_at, ` + user.Columns + `
+select s.id as session_id, s.created_at as began_at, s.last_seen_at, ` + user.Columns + `
 from sessions s join users u on u.id = s.user_id
 where s.digest = $1 and s.expires_at > $2 and u.removal is null`
 
@@ -56,8 +60,13 @@ with dead as (delete from sessions where user_id = $1 and expires_at <= $5)
 insert into sessions (user_id, digest, address, user_agent, created_at, last_seen_at, expires_at)
 values ($1, $2, $3, $4, $5, $5, $6)`
 
-	sqlEndSession  = `delete from sessions where digest = $1`
-	sqlEndSessions = `delete from sessions where user_id = $1`
+	sqlSessions = `
+select id, address, user_agent, created_at, last_seen_at from sessions
+where user_id = $1 and expires_at > $2 order by last_seen_at desc, id desc limit $3`
+
+	sqlEndSession   = `delete from sessions where digest = $1`
+	sqlEndSessionOf = `delete from sessions where user_id = $1 and id = $2`
+	sqlEndSessions  = `delete from sessions where user_id = $1`
 )
 
 // Nobody waits for these, and they wait for nobody: a row that is locked is

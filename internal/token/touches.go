@@ -76,35 +76,5 @@ const (
 
 // Part flushes now and then, and once more when the process stops.
 func (s *Service) Part() lifecycle.Part {
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	run := func() {
-		defer close(stopped)
-		tick := time.NewTicker(flushEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-tick.C:
-			}
-			ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
-			if err := s.Flush(ctx); err != nil {
-				s.log.Warn("last use not written down", "error", err.Error())
-			}
-			cancel()
-		}
-	}
-	return lifecycle.Part{
-		Name:  "last use of tokens",
-		Start: func(context.Context) error { go run(); return nil },
-		Stop: func(ctx context.Context) error {
-			close(stop)
-			select {
-			case <-stopped:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			return s.Flush(ctx)
-		},
-	}
+	return lifecycle.Repeat("last use of tokens", s.log, flushEvery, flushTimeout, s.Flush)
 }

@@ -89,6 +89,7 @@ type seen struct {
 	Sudoer int64       `json:"sudoer"`
 	Kind   access.Kind `json:"kind"`
 	Row    string      `json:"row"`
+	Whole  bool        `json:"whole"` // the whole account was read
 }
 
 // probes are endpoints that answer who called.
@@ -101,10 +102,11 @@ func probes() []httpapi.Endpoint {
 		if u := user.FromActor(call.Actor); u != nil {
 			s.Row = u.Username
 		}
+		_, s.Whole = call.Actor.Account.(*user.User)
 		return s, nil
 	}
 	return []httpapi.Endpoint{
-		httpapi.Do(httpapi.Spec{Route: "GET /probe", Needs: access.SignIn, Summary: "Read."}, who),
+		httpapi.Do(httpapi.Spec{Route: "GET /probe", Needs: access.SignIn, Account: true, Summary: "Read."}, who),
 		httpapi.Do(httpapi.Spec{Route: "POST /probe", Needs: access.SignIn, Summary: "Write."}, who),
 		httpapi.Do(httpapi.Spec{Route: "GET /probe/users", Needs: access.SignIn, Scopes: []access.Scope{access.ScopeReadUser}, Summary: "Read."}, who),
 		httpapi.Do(httpapi.Spec{Route: "POST /probe/users", Needs: access.SignIn, Scopes: []access.Scope{access.ScopeReadUser}, Summary: "Write."}, who),

@@ -64,7 +64,7 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 			Summary: "Unlink a user from a provider.",
 		}, s.handleDeleteIdentity),
 		httpapi.Do(httpapi.Spec{
-			Route: "GET /user", Needs: access.SignIn, Scopes: readUser, Summary: "Get the authenticated user.",
+			Route: "GET /user", Needs: access.SignIn, Scopes: readUser, Account: true, Summary: "Get the authenticated user.",
 			Forms: []any{selfUser{}, adminUser{}},
 		}, s.handleSelf),
 		httpapi.Do(httpapi.Spec{
@@ -275,7 +275,10 @@ func (s *Service) handleGet(ctx context.Context, call httpapi.Call[httpapi.None,
 }
 
 func (s *Service) handleSelf(ctx context.Context, call httpapi.Call[httpapi.None, struct{}]) (any, error) {
-	u := FromActor(call.Actor)
+	u, err := s.account(ctx, call.Actor)
+	if err != nil {
+		return nil, err
+	}
 	if !u.Admin {
 		return s.selfForm(u, call.Actor, false), nil
 	}
@@ -384,7 +387,7 @@ func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[httpapi.No
 	p := call.Params
 	a := p.attributes(s.paid)
 	a.Email, a.Name, a.Username = &p.Email, &p.Name, &p.Username
-	a.RandomPassword, a.Confirmed = p.ForceRandomPassword || p.ResetPassword, p.SkipConfirmation
+	a.RandomPassword, a.MailReset, a.Confirmed = p.ForceRandomPassword || p.ResetPassword, p.ResetPassword, p.SkipConfirmation
 	u, err := s.Create(ctx, call.Actor, a)
 	if err != nil {
 		return adminUser{}, err

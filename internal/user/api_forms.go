@@ -150,7 +150,7 @@ func (s *Service) selfForm(u *User, to access.Actor, followed bool) selfUser {
 		LastActivityOn: httpapi.Day(u.LastActivityOn), Email: u.Email, ThemeID: u.ThemeID, ColorSchemeID: u.ColorSchemeID,
 		ProjectsLimit: u.ProjectsLimit, CurrentSignInAt: httpapi.At(u.CurrentSignInAt), Identities: make([]identity, len(u.Identities)),
 		CanCreateGroup: u.CanCreateGroup, CanCreateProject: u.ProjectsLimit > 0, TwoFactorEnabled: u.TwoFactorEnabled,
-		External: u.External, PrivateProfile: u.PrivateProfile, CommitEmail: s.commitEmail(u),
+		External: u.External, PrivateProfile: u.PrivateProfile, CommitEmail: s.CommitEmail(u),
 	}
 	for i, id := range u.Identities {
 		form.Identities[i] = identity(id)
@@ -208,8 +208,8 @@ func (s *Service) singleForm(u *User, to access.Actor, around surroundings) admi
 	return form
 }
 
-// commitEmail is the address that commits made here carry.
-func (s *Service) commitEmail(u *User) string {
+// CommitEmail is the address that commits made here carry.
+func (s *Service) CommitEmail(u *User) string {
 	switch u.CommitEmail {
 	case "":
 		return u.Email

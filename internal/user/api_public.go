@@ -1,7 +1,34 @@
 package user
 
+import (
+	"context"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/platform/postgres"
+)
+
 // Public is an account as everyone sees it, for the forms of other rooms.
 type Public = publicUser
 
 // PublicForm presents an account to everyone.
 func (s *Service) PublicForm(b Brief) Public { return s.briefForm(b) }
+
+// Profile is an account as people who are signed in see it, for the forms of
+// other rooms. What a private profile hides is left out.
+type Profile = profile
+
+// Profiles presents some accounts by their ids. Those that are gone are left
+// out.
+func (s *Service) Profiles(ctx context.Context, to access.Actor, ids ...int64) (map[int64]Profile, error) {
+	found := map[int64]Profile{}
+	if len(ids) == 0 {
+		return found, nil
+	}
+	users, err := postgres.All[User](ctx, s.db, sqlAmong, ids)
+	for i := range users {
+		form := s.profileForm(&users[i], to, false)
+		form.IsFollowed = nil
+		found[users[i].ID] = form
+	}
+	return found, err
+}

@@ -14,8 +14,9 @@ import (
 	"stithy/internal/platform/postgres"
 )
 
-// maxAttributes keeps the list of one account to a size that is read at once.
-const maxAttributes = 1000
+// MaxCustomAttributes keeps the list of one account, group or project to a size
+// that is read at once.
+const MaxCustomAttributes = 1000
 
 // CustomAttribute is what administrators note down about an account, under a
 // key of their choice.
@@ -33,7 +34,7 @@ var errNoAttribute = fault.Say(fault.NotFound, "404 Not found")
 
 // CustomAttributes lists all of an account's attributes.
 func (s *Service) CustomAttributes(ctx context.Context, userID int64) ([]CustomAttribute, error) {
-	return postgres.All[CustomAttribute](ctx, s.db, sqlAttributes, userID, maxAttributes)
+	return postgres.All[CustomAttribute](ctx, s.db, sqlAttributes, userID, MaxCustomAttributes)
 }
 
 // FindCustomAttribute reads one attribute of an account.
@@ -47,7 +48,7 @@ func (s *Service) FindCustomAttribute(ctx context.Context, userID int64, key str
 
 // SetCustomAttribute adds an attribute to an account, or changes it.
 func (s *Service) SetCustomAttribute(ctx context.Context, by access.Actor, userID int64, key, value string) error {
-	if err := checkAttribute(key, value); err != nil {
+	if err := CheckCustomAttribute(key, value); err != nil {
 		return err
 	}
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
@@ -59,8 +60,8 @@ func (s *Service) SetCustomAttribute(ctx context.Context, by access.Actor, userI
 		if err != nil {
 			return err
 		}
-		if others >= maxAttributes {
-			return fault.Field("base", "Maximum number of custom attributes (%d) exceeded", maxAttributes)
+		if others >= MaxCustomAttributes {
+			return fault.Field("base", "Maximum number of custom attributes (%d) exceeded", MaxCustomAttributes)
 		}
 		if err := s.setAttribute(ctx, tx, u.ID, key, value); err != nil {
 			return err
@@ -69,7 +70,9 @@ func (s *Service) SetCustomAttribute(ctx context.Context, by access.Actor, userI
 	})
 }
 
-func checkAttribute(key, value string) error {
+// CheckCustomAttribute says what is wrong with an attribute, whatever it is
+// about.
+func CheckCustomAttribute(key, value string) error {
 	var f fault.Fields
 	if utf8.RuneCountInString(key) > 255 {
 		f.Add("key", "is too long (maximum is 255 characters)")

@@ -23,9 +23,11 @@ type BotDraft struct {
 func (s *Service) CreateBot(ctx context.Context, tx pgx.Tx, by access.Actor, d BotDraft) (*User, error) {
 	now := s.clock.Now()
 	u := &User{
-		Username: d.Username, Name: d.Name, Email: d.Username + "@noreply." + s.host, External: d.External,
-		State: Active, Kind: ProjectBot, ConfirmedAt: &now, ThemeID: 1, ColorSchemeID: 1,
-		CreatedAt: now, UpdatedAt: now, Identities: []Identity{},
+		Standing: Standing{
+			Username: d.Username, Name: d.Name, Email: d.Username + "@noreply." + s.host, External: d.External,
+			State: Active, Kind: ProjectBot, ConfirmedAt: &now,
+		},
+		ThemeID: 1, ColorSchemeID: 1, CreatedAt: now, UpdatedAt: now, Identities: []Identity{},
 	}
 	if by.SignedIn() {
 		u.CreatedByID = new(by.ID())

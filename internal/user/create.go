@@ -35,6 +35,8 @@ type Attributes struct {
 	GroupIDForSAML                 *int64
 	Provider, ExternUID            *string
 	Confirmed                      bool // the address needs no confirmation
+	Pending                        bool // a new account waits for approval
+	MailReset                      bool // a new account is mailed a link to set its password
 	Avatar                         *Avatar
 }
 
@@ -91,9 +93,8 @@ var (
 func (s *Service) Create(ctx context.Context, by access.Actor, a Attributes) (*User, error) {
 	defaults, now := s.settings.Current(), s.clock.Now()
 	u := &User{
-		State: Active, Kind: Human, ThemeID: 1, ColorSchemeID: 1,
-		ProjectsLimit: defaults.DefaultProjectsLimit, CanCreateGroup: defaults.CanCreateGroup,
-		External: defaults.UserDefaultExternal, PrivateProfile: defaults.UserDefaultsToPrivateProfile,
+		Standing:      Standing{State: Active, Kind: Human, External: defaults.UserDefaultExternal, CanCreateGroup: defaults.CanCreateGroup},
+		ProjectsLimit: defaults.DefaultProjectsLimit, PrivateProfile: defaults.UserDefaultsToPrivateProfile, ThemeID: 1, ColorSchemeID: 1,
 		CreatedAt: now, UpdatedAt: now, Identities: []Identity{},
 	}
 	a.apply(u)
@@ -108,6 +109,9 @@ func (s *Service) Create(ctx context.Context, by access.Actor, a Attributes) (*U
 	}
 	if a.Confirmed {
 		u.ConfirmedAt = &now
+	}
+	if a.Pending {
+		u.State = Pending
 	}
 	checkShown(u, []string{normal}, &f)
 	if a.Password != nil && !a.RandomPassword {
@@ -135,6 +139,11 @@ func (s *Service) Create(ctx context.Context, by access.Actor, a Attributes) (*U
 		}
 		if a.Avatar != nil {
 			if err := s.setAvatar(ctx, tx, u, a.Avatar.FileName, a.Avatar.Data); err != nil {
+				return err
+			}
+		}
+		if a.MailReset {
+			if err := s.bus.Publish(ctx, tx, ResetWanted{UserID: u.ID}); err != nil {
 				return err
 			}
 		}

@@ -24,6 +24,7 @@ const (
 	EmailChanged       What = "user_email_address_updated"
 	UsernameChanged    What = "user_username_updated"
 	PasswordChanged    What = "user_password_updated"
+	TwoFactorEnabled   What = "user_enable_two_factor"
 	TwoFactorDisabled  What = "user_disable_two_factor"
 	EmailAdded         What = "email_created"
 	EmailRemoved       What = "email_destroyed"
@@ -73,6 +74,15 @@ type Updated struct {
 
 // EventName is for logs.
 func (Updated) EventName() string { return "user_updated" }
+
+// ResetWanted asks for a mailed link with which the owner of an account sets
+// its password.
+type ResetWanted struct {
+	UserID int64
+}
+
+// EventName is for logs.
+func (ResetWanted) EventName() string { return "user_reset_wanted" }
 
 // Leaving asks the rooms above whether an account may go. One that objects
 // answers with a fault, and nothing happens.

@@ -111,9 +111,12 @@ func (s *Service) ghost(ctx context.Context, tx pgx.Tx) (int64, error) {
 	}
 	now := s.clock.Now()
 	g := &User{
-		Username: "ghost", Name: "Ghost User", Email: "ghost@noreply." + s.host, State: Active, Kind: Ghost,
+		Standing: Standing{
+			Username: "ghost", Name: "Ghost User", Email: "ghost@noreply." + s.host, State: Active, Kind: Ghost,
+			ConfirmedAt: new(now.Truncate(time.Second)),
+		},
 		Bio:     "This is a \"Ghost User\", created to hold all issues authored by users that have since been deleted. This user cannot be removed.",
-		ThemeID: 1, ColorSchemeID: 1, ConfirmedAt: new(now.Truncate(time.Second)), CreatedAt: now,
+		ThemeID: 1, ColorSchemeID: 1, CreatedAt: now,
 	}
 	for suffix := range 10 {
 		if suffix > 0 {

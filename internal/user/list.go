@@ -36,7 +36,7 @@ func (u *User) Brief() Brief {
 // Filter narrows the list of accounts.
 type Filter struct {
 	Username, Search            string
-	Active, Blocked             bool
+	Active, Blocked, Pending    bool
 	ExcludeActive               bool
 	External, ExcludeExternal   bool
 	ExcludeInternal, NoBots     bool
@@ -261,6 +261,9 @@ func (f Filter) where(l *postgres.List) {
 	}
 	if f.Blocked {
 		l.Where("u.state in ('blocked', 'ldap_blocked', 'blocked_pending_approval', 'banned')")
+	}
+	if f.Pending {
+		l.Where("u.state = 'blocked_pending_approval'")
 	}
 	if f.External {
 		l.Where("u.external")

@@ -1,5 +1,9 @@
 package user
 
+// StandingColumns are those of Standing, from a table called u.
+const StandingColumns = `u.id, u.username, u.name, u.email, u.confirmed_at, u.state, u.kind, u.admin, u.auditor, u.external,
+	u.can_create_group, u.password_expires_at, u.last_activity_on`
+
 // Columns are those of User, from a table called u.
 const Columns = `u.id, u.namespace_id, u.username, u.name, u.email, u.unconfirmed_email, u.confirmed_at, u.state, u.kind,
 	u.admin, u.auditor, u.external, u.private_profile, u.locked_at, u.password_expires_at, u.two_factor_enabled,
@@ -20,6 +24,7 @@ const (
 	sqlByUsername = `select ` + Columns + ` from users u where lower(u.username) = lower($1) and u.removal is null`
 	sqlLock       = `select ` + Columns + ` from users u where u.id = $1 and u.removal is null for no key update of u`
 
+	sqlAmong  = `select ` + Columns + ` from users u where u.id = any($1::bigint[]) and u.removal is null`
 	sqlBriefs = `select ` + briefColumns + ` from users u where u.id = any($1::bigint[])`
 
 	sqlInsert = `
@@ -39,14 +44,13 @@ update users set username = $2, name = $3, email = $4, unconfirmed_email = $5, c
 	shared_runners_minutes_limit = $29, extra_shared_runners_minutes_limit = $30, updated_at = $31
 where id = $1`
 
-	sqlSetPassword      = `update users set password_hash = $2, password_expires_at = $3 where id = $1`
-	sqlSetState         = `update users set state = $2, updated_at = $3 where id = $1`
-	sqlDisableTwoFactor = `update users set two_factor_enabled = false, updated_at = $2 where id = $1`
-	sqlMarkRemoval      = `update users set state = 'blocked', removal = $2, updated_at = $3 where id = $1`
-	sqlLockRemoval      = `select removal from users where id = $1 and removal is not null for update`
-	sqlDelete           = `delete from users where id = $1 and removal is not null`
-	sqlPendingRemovals  = `select id from users where removal is not null order by id limit $1`
-	sqlGhostID          = `select id from users where kind = 'ghost'`
+	sqlSetPassword     = `update users set password_hash = $2, password_expires_at = $3 where id = $1`
+	sqlSetState        = `update users set state = $2, updated_at = $3 where id = $1`
+	sqlMarkRemoval     = `update users set state = 'blocked', removal = $2, updated_at = $3 where id = $1`
+	sqlLockRemoval     = `select removal from users where id = $1 and removal is not null for update`
+	sqlDelete          = `delete from users where id = $1 and removal is not null`
+	sqlPendingRemovals = `select id from users where removal is not null order by id limit $1`
+	sqlGhostID         = `select id from users where kind = 'ghost'`
 
 	sqlClaimAddress  = `insert into email_claims (address, user_id) values ($1, $2)`
 	sqlAddressOwner  = `select user_id from email_claims where address = $1`

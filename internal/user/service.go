@@ -105,10 +105,25 @@ func found(u User, err error) (*User, error) {
 	return &u, nil
 }
 
-// FromActor is the account that authentication read.
-func FromActor(a access.Actor) *User {
-	u, _ := a.Account.(*User)
-	return u
+// FromActor is the part of the account that every authentication reads; nil
+// when nobody is signed in.
+func FromActor(a access.Actor) *Standing {
+	switch account := a.Account.(type) {
+	case *User:
+		return &account.Standing
+	case *Standing:
+		return account
+	}
+	return nil
+}
+
+// account is the actor's whole account. An endpoint whose Spec asks for it has
+// it from authentication.
+func (s *Service) account(ctx context.Context, a access.Actor) (*User, error) {
+	if u, read := a.Account.(*User); read {
+		return u, nil
+	}
+	return s.Find(ctx, a.ID())
 }
 
 func formatID(id int64) string { return strconv.FormatInt(id, 10) }

@@ -44,6 +44,13 @@ type SSHKey struct {
 // ModifiedAt lets a client delete only what it has seen.
 func (k SSHKey) ModifiedAt() time.Time { return k.UpdatedAt }
 
+// FingerprintFaults say that a key proves something else already, an account
+// or a machine.
+var FingerprintFaults = postgres.Faults{
+	"ssh_keys_fingerprint_key": fault.Field("fingerprint_sha256", "has already been taken"),
+	"ssh_fingerprints_pkey":    fault.Field("fingerprint_sha256", "has already been taken"),
+}
+
 // NewSSHKey is what someone says of a key that they add.
 type NewSSHKey struct {
 	Title     string
@@ -61,15 +68,16 @@ func (n NewSSHKey) check(now time.Time) (ssh.PublicKey, error) {
 	case utf8.RuneCountInString(n.Title) > 255:
 		f.Add("title", "is too long (maximum is 255 characters)")
 	}
-	key := parseSSHKey(n.Key, &f)
+	key := ParseSSHKey(n.Key, &f)
 	if n.ExpiresAt != nil && !n.ExpiresAt.After(now) {
 		f.Add("key", "has expired")
 	}
 	return key, f.Err()
 }
 
-// parseSSHKey reads one line of an authorized_keys file that has no options.
-func parseSSHKey(text string, f *fault.Fields) ssh.PublicKey {
+// ParseSSHKey reads one line of an authorized_keys file that has no options.
+// What is wrong with it is added to the fields.
+func ParseSSHKey(text string, f *fault.Fields) ssh.PublicKey {
 	if utf8.RuneCountInString(text) > maxSSHKey {
 		f.Add("key", "is too long (maximum is %d characters)", maxSSHKey)
 		return nil
@@ -167,9 +175,7 @@ func (s *Service) AddSSHKey(ctx context.Context, by access.Actor, userID int64, 
 		k, err = postgres.One[SSHKey](ctx, tx, sqlInsertSSHKey,
 			u.ID, n.Title, line, ssh.FingerprintLegacyMD5(key), ssh.FingerprintSHA256(key), n.UsageType, n.ExpiresAt, now)
 		if err != nil {
-			return postgres.Faults{
-				"ssh_keys_fingerprint_key": fault.Field("fingerprint_sha256", "has already been taken"),
-			}.Translate(err)
+			return FingerprintFaults.Translate(err)
 		}
 		return s.bus.Publish(ctx, tx, Event{What: SSHKeyAdded, By: by, User: u, Message: "Added SSH key " + k.FingerprintSHA256})
 	})

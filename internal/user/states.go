@@ -142,9 +142,6 @@ func (s *Service) DisableTwoFactor(ctx context.Context, by access.Actor, id int6
 		if !u.TwoFactorEnabled {
 			return fault.Because(fault.Rejected, "Two-factor authentication is not enabled for this user")
 		}
-		if _, err := tx.Exec(ctx, sqlDisableTwoFactor, u.ID, s.clock.Now()); err != nil {
-			return err
-		}
-		return s.bus.Publish(ctx, tx, Event{What: TwoFactorDisabled, By: by, User: u})
+		return s.setTwoFactor(ctx, tx, by, u.ID, false, TwoFactorDisabled)
 	})
 }

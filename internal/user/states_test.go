@@ -32,7 +32,7 @@ func TestEachMoveLeadsWhereTheTableSays(t *testing.T) {
 	}
 	for _, m := range moves {
 		for _, from := range states {
-			next, _, err := transition(&User{ID: 2, Kind: Human, State: from}, m, root, now, 90)
+			next, _, err := transition(&User{Standing: Standing{ID: 2, Kind: Human, State: from}}, m, root, now, 90)
 			got := string(next)
 			if err != nil {
 				got = "-"
@@ -55,7 +55,7 @@ func TestAnswersOfMovesThatChangeNothing(t *testing.T) {
 	}{
 		{Block, Blocked, nil}, {Unblock, Active, new(false)}, {Deactivate, Deactivated, nil}, {Activate, Active, new(true)},
 	} {
-		_, got, err := transition(&User{ID: 2, State: tc.from}, tc.move, root, now, 90)
+		_, got, err := transition(&User{Standing: Standing{ID: 2, State: tc.from}}, tc.move, root, now, 90)
 		if err != nil || (got == nil) != (tc.want == nil) || (got != nil && *got != *tc.want) {
 			t.Errorf("%s from %s: got %v, %v", tc.move, tc.from, got, err)
 		}
@@ -65,12 +65,14 @@ func TestAnswersOfMovesThatChangeNothing(t *testing.T) {
 func TestWhoWasActiveLatelyIsNotDeactivated(t *testing.T) {
 	t.Parallel()
 	lately, longAgo := now.AddDate(0, 0, -89), now.AddDate(0, 0, -91)
-	for _, u := range []*User{{State: Active, LastActivityOn: &lately}, {State: Active, CurrentSignInAt: &lately}} {
+	for _, u := range []*User{
+		{Standing: Standing{State: Active, LastActivityOn: &lately}}, {Standing: Standing{State: Active}, CurrentSignInAt: &lately},
+	} {
 		if _, _, err := transition(u, Deactivate, root, now, 90); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("deactivated: %v", err)
 		}
 	}
-	if _, _, err := transition(&User{State: Active, LastActivityOn: &longAgo}, Deactivate, root, now, 90); err != nil {
+	if _, _, err := transition(&User{Standing: Standing{State: Active, LastActivityOn: &longAgo}}, Deactivate, root, now, 90); err != nil {
 		t.Error(err)
 	}
 }
@@ -80,11 +82,11 @@ func TestWhoWasActiveLatelyIsNotDeactivated(t *testing.T) {
 func TestNoSequenceOfMovesBreaksTheRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		u := &User{
+		u := &User{Standing: Standing{
 			ID:    rapid.Int64Range(1, 2).Draw(t, "id"),
 			State: rapid.SampledFrom(states).Draw(t, "state"),
 			Kind:  rapid.SampledFrom([]Kind{Human, Ghost, ProjectBot, AlertBot}).Draw(t, "kind"),
-		}
+		}}
 		first := u.State
 		for _, m := range rapid.SliceOf(rapid.SampledFrom(moves)).Draw(t, "moves") {
 			next, _, err := transition(u, m, root, now, 90)

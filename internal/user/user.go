@@ -45,23 +45,31 @@ const (
 // can neither sign in nor be changed.
 func (k Kind) Internal() bool { return k == Ghost || k == AlertBot || k == SupportBot }
 
+// Standing is the part of an account that decides whether and as whom it may
+// act. Every request reads it.
+type Standing struct {
+	ID                int64
+	Username          string
+	Name              string
+	Email             string
+	ConfirmedAt       *time.Time
+	State             State
+	Kind              Kind
+	Admin             bool
+	Auditor           bool
+	External          bool
+	CanCreateGroup    bool
+	PasswordExpiresAt *time.Time
+	LastActivityOn    *time.Time
+}
+
 // User is one account, with every column that some form of it shows.
 type User struct {
-	ID                             int64
+	Standing
 	NamespaceID                    int64
-	Username                       string
-	Name                           string
-	Email                          string
 	UnconfirmedEmail               *string
-	ConfirmedAt                    *time.Time
-	State                          State
-	Kind                           Kind
-	Admin                          bool
-	Auditor                        bool
-	External                       bool
 	PrivateProfile                 bool
 	LockedAt                       *time.Time
-	PasswordExpiresAt              *time.Time
 	TwoFactorEnabled               bool
 	Bio                            string
 	Location                       string
@@ -81,7 +89,6 @@ type User struct {
 	ThemeID                        int
 	ColorSchemeID                  int
 	ProjectsLimit                  int
-	CanCreateGroup                 bool
 	ViewDiffsFileByFile            bool
 	ShowWhitespaceInDiffs          bool
 	PassUserIdentitiesToCIJWT      bool `db:"pass_user_identities_to_ci_jwt"`
@@ -89,7 +96,6 @@ type User struct {
 	ExtraSharedRunnersMinutesLimit *int
 	Followers                      int
 	Following                      int
-	LastActivityOn                 *time.Time
 	LastSignInAt                   *time.Time
 	CurrentSignInAt                *time.Time
 	LastSignInIP                   *string `db:"last_sign_in_ip"`
@@ -115,11 +121,17 @@ func (u *User) ModifiedAt() time.Time { return u.UpdatedAt }
 // Bot reports whether no person signs in to the account.
 func (u *User) Bot() bool { return u.Kind != Human && u.Kind != Ghost }
 
+// PasswordExpired reports whether the password must be changed before the
+// account is used.
+func (u *User) PasswordExpired(now time.Time) bool {
+	return u.PasswordExpiresAt != nil && !now.Before(*u.PasswordExpiresAt)
+}
+
 // Person is the account as decisions see it.
-func (u *User) Person() *access.Person {
+func (s *Standing) Person() *access.Person {
 	return &access.Person{
-		ID: u.ID, Username: u.Username, Name: u.Name, Email: u.Email,
-		Admin: u.Admin, Auditor: u.Auditor, External: u.External,
+		ID: s.ID, Username: s.Username, Name: s.Name, Email: s.Email,
+		Admin: s.Admin, Auditor: s.Auditor, External: s.External,
 	}
 }
 

@@ -1,0 +1,200 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/secretbox"
+)
+
+// Login is an account as it is looked up by what its owner types, with the
+// hash that their password is held against.
+type Login struct {
+	User
+	PasswordHash *string
+}
+
+// FindLogin finds the account that a username or an address belongs to. It
+// returns nil for what nobody has. An address that was not confirmed belongs
+// to nobody, the primary one aside: its owner is told to confirm it.
+func (s *Service) FindLogin(ctx context.Context, login string) (*Login, error) {
+	login = strings.TrimSpace(login)
+	sql, key := sqlLoginByUsername, login
+	if strings.Contains(login, "@") {
+		_, normal, ok := parseAddress(login)
+		if !ok {
+			return nil, nil
+		}
+		sql, key = sqlLoginByAddress, normal
+	}
+	l, err := postgres.One[Login](ctx, s.db, sql, key)
+	if errors.Is(err, postgres.ErrNoRows) {
+		return nil, nil
+	}
+	return &l, err
+}
+
+// CheckPassword tells whether a password is the account's. Without an account
+// it costs the same time, so that the answer does not tell whether there is one.
+func (s *Service) CheckPassword(ctx context.Context, l *Login, password secretbox.Secret) (bool, error) {
+	hash := ""
+	if l != nil && l.PasswordHash != nil && l.Kind == Human {
+		hash = *l.PasswordHash
+	}
+	return s.hasher.Verify(ctx, hash, password)
+}
+
+// CheckOwnPassword tells whether a password is that of an account that is
+// signed in already.
+func (s *Service) CheckOwnPassword(ctx context.Context, id int64, password secretbox.Secret) (bool, error) {
+	l, err := postgres.One[Login](ctx, s.db, sqlLoginByID, id)
+	if err != nil {
+		return false, err
+	}
+	return s.CheckPassword(ctx, &l, password)
+}
+
+// SignedIn takes note of a sign-in that check allows; it sees the account as it
+// stands now. Who comes back after a long time is active again; any other state
+// stays as it is, for an administrator set it.
+func (s *Service) SignedIn(ctx context.Context, tx pgx.Tx, id int64, from netip.Addr, check func(*User) error) error {
+	u, err := s.lock(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	if err := check(u); err != nil {
+		return err
+	}
+	var address *string
+	if from.IsValid() {
+		address = new(from.String())
+	}
+	if _, err := tx.Exec(ctx, sqlSignedIn, u.ID, s.clock.Now(), address); err != nil {
+		return err
+	}
+	if u.State != Deactivated {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, sqlSetState, u.ID, Active, s.clock.Now()); err != nil {
+		return err
+	}
+	return s.bus.Publish(ctx, tx, Event{What: WasActivated, By: access.Actor{Person: u.Person(), Address: from}, User: u})
+}
+
+// Lock marks an account whose password was guessed at too often; Unlock takes
+// the mark away from one that was marked before a moment.
+func (s *Service) Lock(ctx context.Context, tx pgx.Tx, id int64) error {
+	_, err := tx.Exec(ctx, sqlLockOut, id, s.clock.Now())
+	return err
+}
+
+// Unlock is the other half of Lock.
+func (s *Service) Unlock(ctx context.Context, q postgres.Querier, id int64, markedBefore time.Time) error {
+	_, err := q.Exec(ctx, sqlUnlock, id, markedBefore)
+	return err
+}
+
+// SetPassword gives an account the password that its owner chose, and ends
+// every session. first runs in the same transaction, before.
+func (s *Service) SetPassword(ctx context.Context, by access.Actor, id int64, password secretbox.Secret, first func(tx pgx.Tx) error) error {
+	hash, err := s.hashNew(ctx, Attributes{Password: &password})
+	if err != nil {
+		return err
+	}
+	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if err := first(tx); err != nil {
+			return err
+		}
+		u, err := s.lockPerson(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		var f fault.Fields
+		if checkPassword(password, u, s.settings.Current().MinimumPasswordLength, &f); f.Err() != nil {
+			return f.Err()
+		}
+		if _, err := tx.Exec(ctx, sqlSetPassword, u.ID, hash, nil); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, tx, Event{What: PasswordChanged, By: by, User: u})
+	})
+}
+
+// EnableTwoFactor takes note that an account has a second factor.
+func (s *Service) EnableTwoFactor(ctx context.Context, tx pgx.Tx, by access.Actor, id int64) error {
+	return s.setTwoFactor(ctx, tx, by, id, true, TwoFactorEnabled)
+}
+
+// GiveUpTwoFactor takes the second factor off the actor's own account.
+func (s *Service) GiveUpTwoFactor(ctx context.Context, tx pgx.Tx, by access.Actor) error {
+	return s.setTwoFactor(ctx, tx, by, by.ID(), false, TwoFactorDisabled)
+}
+
+func (s *Service) setTwoFactor(ctx context.Context, tx pgx.Tx, by access.Actor, id int64, enabled bool, what What) error {
+	u, err := s.lockPerson(ctx, tx, id)
+	if err != nil || u.TwoFactorEnabled == enabled {
+		return err
+	}
+	if _, err := tx.Exec(ctx, sqlSetTwoFactor, u.ID, enabled, s.clock.Now()); err != nil {
+		return err
+	}
+	return s.bus.Publish(ctx, tx, Event{What: what, By: by, User: u})
+}
+
+// Unconfirmed lists the addresses of an account that nobody has proved yet, as
+// they are stored. The primary one comes first.
+func (s *Service) Unconfirmed(ctx context.Context, id int64) ([]string, error) {
+	return postgres.Values[string](ctx, s.db, sqlUnconfirmed, id)
+}
+
+// ConfirmAddress takes note that the owner of an account reads mail at an
+// address. One that was to become the primary address does so now.
+func (s *Service) ConfirmAddress(ctx context.Context, tx pgx.Tx, by access.Actor, id int64, address string) error {
+	u, err := s.lockPerson(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	now := s.clock.Now()
+	_, normal, _ := parseAddress(address)
+	if _, primary, _ := parseAddress(u.Email); primary == normal {
+		_, err := tx.Exec(ctx, sqlConfirmPrimary, u.ID, now)
+		return err
+	}
+	tag, err := tx.Exec(ctx, sqlConfirmSecondary, u.ID, normal, now)
+	if err != nil {
+		return err
+	}
+	if tag.RowsAffected() == 0 {
+		return fault.Missing("Email") // it was given up meanwhile
+	}
+	if u.UnconfirmedEmail == nil {
+		return nil
+	}
+	if _, waiting, _ := parseAddress(*u.UnconfirmedEmail); waiting != normal {
+		return nil
+	}
+	before := *u
+	var f fault.Fields
+	u.UpdatedAt = now
+	if err := s.changeEmail(ctx, tx, u, Attributes{Email: u.UnconfirmedEmail}, &f); err != nil {
+		return err
+	}
+	if err := f.Err(); err != nil {
+		return err
+	}
+	if err := s.write(ctx, tx, u); err != nil {
+		return err
+	}
+	if err := s.bus.Publish(ctx, tx, Updated{By: by, Before: &before, After: u}); err != nil {
+		return err
+	}
+	return s.publishChanges(ctx, tx, by, &before, u, false)
+}
