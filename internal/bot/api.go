@@ -3,7 +3,6 @@ package bot
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"time"
 
 	"stithy/internal/kit/access"
@@ -18,34 +17,12 @@ import (
 // Endpoints of the room.
 func (s *Service) Endpoints() []httpapi.Endpoint {
 	return append(
-		s.endpoints("project", access.AdminProjectTokens, s.inProject),
-		s.endpoints("group", access.AdminGroupTokens, s.inGroup)...,
+		s.endpoints("project", access.AdminProjectTokens, member.InProjects(s.Projects)),
+		s.endpoints("group", access.AdminGroupTokens, member.InGroups(s.Groups))...,
 	)
 }
 
-// finder reads the place that a reference names, for an actor who sees it.
-type finder func(ctx context.Context, a access.Actor, ref string) (*member.Source, error)
-
-func (s *Service) inGroup(ctx context.Context, a access.Actor, ref string) (*member.Source, error) {
-	g, err := s.Groups.FindByRef(ctx, a, ref)
-	if err != nil {
-		return nil, err
-	}
-	return member.OfGroup(g), nil
-}
-
-func (s *Service) inProject(ctx context.Context, a access.Actor, ref string) (*member.Source, error) {
-	p, moved, err := s.Projects.FindByRef(ctx, a, ref)
-	if err != nil {
-		return nil, err
-	}
-	if moved {
-		return nil, &httpapi.MovedError{Param: "id", To: strconv.FormatInt(p.ID, 10)}
-	}
-	return member.OfProject(p), nil
-}
-
-func (s *Service) endpoints(noun string, needs access.Ability, find finder) []httpapi.Endpoint {
+func (s *Service) endpoints(noun string, needs access.Ability, find member.Finder) []httpapi.Endpoint {
 	spec := func(method, below, summary string) httpapi.Spec {
 		return httpapi.Spec{
 			Route: method + " /" + noun + "s/{id}/access_tokens" + below, Needs: needs, Summary: summary + " of a " + noun + ".",
@@ -77,7 +54,7 @@ func (r ref) place() string { return r.ID }
 
 // load finds the place. Who does not manage its tokens is told so in the words
 // of the endpoint.
-func load[P interface{ place() string }](find finder, refusal func(bus.Entity) error) func(context.Context, access.Actor, P) (*member.Source, error) {
+func load[P interface{ place() string }](find member.Finder, refusal func(bus.Entity) error) func(context.Context, access.Actor, P) (*member.Source, error) {
 	return func(ctx context.Context, a access.Actor, p P) (*member.Source, error) {
 		src, err := find(ctx, a, p.place())
 		if err == nil && !manages(a, src) {
@@ -99,7 +76,7 @@ type owned struct {
 func (o *owned) Place() access.Place { return o.src.At }
 
 // loadToken finds a token to revoke.
-func (s *Service) loadToken(find finder) func(context.Context, access.Actor, tokenRef) (*owned, error) {
+func (s *Service) loadToken(find member.Finder) func(context.Context, access.Actor, tokenRef) (*owned, error) {
 	return func(ctx context.Context, a access.Actor, p tokenRef) (*owned, error) {
 		src, err := find(ctx, a, p.ID)
 		if err != nil {

@@ -3,7 +3,6 @@ package deploytoken
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"time"
 
 	"stithy/internal/kit/access"
@@ -19,33 +18,11 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 		Route: "GET /deploy_tokens", Needs: access.Administer,
 		Summary: "List the deploy tokens of the instance.",
 	}, s.handleListAll)}
-	all = append(all, s.endpoints("project", access.AdminProjectDeploys, s.inProject)...)
-	return append(all, s.endpoints("group", access.AdminGroupDeploys, s.inGroup)...)
+	all = append(all, s.endpoints("project", access.AdminProjectDeploys, member.InProjects(s.Projects))...)
+	return append(all, s.endpoints("group", access.AdminGroupDeploys, member.InGroups(s.Groups))...)
 }
 
-// finder reads the place that a reference names, for an actor who sees it.
-type finder func(ctx context.Context, a access.Actor, ref string) (*member.Source, error)
-
-func (s *Service) inGroup(ctx context.Context, a access.Actor, ref string) (*member.Source, error) {
-	g, err := s.Groups.FindByRef(ctx, a, ref)
-	if err != nil {
-		return nil, err
-	}
-	return member.OfGroup(g), nil
-}
-
-func (s *Service) inProject(ctx context.Context, a access.Actor, ref string) (*member.Source, error) {
-	p, moved, err := s.Projects.FindByRef(ctx, a, ref)
-	if err != nil {
-		return nil, err
-	}
-	if moved {
-		return nil, &httpapi.MovedError{Param: "id", To: strconv.FormatInt(p.ID, 10)}
-	}
-	return member.OfProject(p), nil
-}
-
-func (s *Service) endpoints(noun string, needs access.Ability, find finder) []httpapi.Endpoint {
+func (s *Service) endpoints(noun string, needs access.Ability, find member.Finder) []httpapi.Endpoint {
 	spec := func(method, below, summary string) httpapi.Spec {
 		return httpapi.Spec{
 			Route: method + " /" + noun + "s/{id}/deploy_tokens" + below, Needs: needs, Summary: summary + " of a " + noun + ".",
@@ -68,7 +45,7 @@ type ref struct {
 
 func (r ref) place() string { return r.ID }
 
-func load[P interface{ place() string }](find finder) func(context.Context, access.Actor, P) (*member.Source, error) {
+func load[P interface{ place() string }](find member.Finder) func(context.Context, access.Actor, P) (*member.Source, error) {
 	return func(ctx context.Context, a access.Actor, p P) (*member.Source, error) { return find(ctx, a, p.place()) }
 }
 

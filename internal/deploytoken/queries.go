@@ -17,5 +17,12 @@ select n.id, $1, $2, $3, coalesce(nullif($4, ''), $5::text || n.id), $6, $7, $8,
 from (select nextval(pg_get_serial_sequence('deploy_tokens', 'id')) as id) n
 returning ` + columns
 
+	sqlBearer = `
+select ` + columns + `, t.namespace_id, t.project_id from deploy_tokens t
+where t.digest = $1 and t.username = $2 and t.revoked_at is null and (t.expires_at is null or t.expires_at > $3)`
+	// Whether the project $1 stands in the group $2, at any depth.
+	sqlInGroup = `select exists (select 1 from projects p join namespaces n on n.id = p.namespace_id
+where p.id = $1 and n.lineage @> array[$2::bigint])`
+
 	sqlDelete = `delete from deploy_tokens t where ` + ofPlace + ` and t.id = $3 returning ` + columns
 )

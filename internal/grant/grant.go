@@ -33,3 +33,12 @@ func role(ctx context.Context, q postgres.Querier, sql string, userID, placeID i
 	}
 	return postgres.Value[access.Role](ctx, q, sql, userID, today, placeID)
 }
+
+// IsIn reports whether a person is a member of one of some groups itself, not
+// only of one above.
+func IsIn(ctx context.Context, q postgres.Querier, userID int64, groupIDs []int64, today time.Time) (bool, error) {
+	if len(groupIDs) == 0 {
+		return false, nil
+	}
+	return postgres.Value[bool](ctx, q, sqlIsIn, userID, today, groupIDs)
+}

@@ -44,5 +44,6 @@ const (
 
 const (
 	sqlRoleOnNamespace = `select ` + NamespaceRole + ` from namespaces n where n.id = $3`
+	sqlIsIn            = `select exists (select 1 from members m where m.user_id = $1 and m.namespace_id = any($3::bigint[]) and ` + live + `)`
 	sqlRoleOnProject   = `select ` + ProjectRole + ` from projects p join namespaces n on n.id = p.namespace_id where p.id = $3`
 )

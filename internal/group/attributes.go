@@ -3,19 +3,15 @@ package group
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/user"
 )
-
-// maxAttributes keeps the list of one group to a size that is read at once.
-const maxAttributes = 1000
 
 // CustomAttribute is what administrators note down about a group, under a key
 // of their choice.
@@ -36,7 +32,7 @@ func (s *Service) CustomAttributes(ctx context.Context, ids ...int64) ([]CustomA
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return postgres.All[CustomAttribute](ctx, s.DB, sqlAttributes, ids, maxAttributes*len(ids))
+	return postgres.All[CustomAttribute](ctx, s.DB, sqlAttributes, ids, user.MaxCustomAttributes*len(ids))
 }
 
 // FindCustomAttribute reads one attribute of a group.
@@ -50,7 +46,7 @@ func (s *Service) FindCustomAttribute(ctx context.Context, groupID int64, key st
 
 // SetCustomAttribute adds an attribute to a group, or changes it.
 func (s *Service) SetCustomAttribute(ctx context.Context, by access.Actor, groupID int64, key, value string) error {
-	if err := checkAttribute(key, value); err != nil {
+	if err := user.CheckCustomAttribute(key, value); err != nil {
 		return err
 	}
 	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
@@ -62,28 +58,14 @@ func (s *Service) SetCustomAttribute(ctx context.Context, by access.Actor, group
 		if err != nil {
 			return err
 		}
-		if others >= maxAttributes {
-			return fault.Field("base", "Maximum number of custom attributes (%d) exceeded", maxAttributes)
+		if others >= user.MaxCustomAttributes {
+			return fault.Field("base", "Maximum number of custom attributes (%d) exceeded", user.MaxCustomAttributes)
 		}
 		if _, err := tx.Exec(ctx, sqlPutAttribute, g.ID, key, value, s.Clock.Now()); err != nil {
 			return err
 		}
 		return s.Bus.Publish(ctx, tx, Event{What: CustomAttributeSet, By: by, Group: g, Message: "Set custom attribute " + key})
 	})
-}
-
-func checkAttribute(key, value string) error {
-	var f fault.Fields
-	if utf8.RuneCountInString(key) > 255 {
-		f.Add("key", "is too long (maximum is 255 characters)")
-	}
-	switch {
-	case strings.TrimSpace(value) == "":
-		f.Add("value", "can't be blank")
-	case utf8.RuneCountInString(value) > 255:
-		f.Add("value", "is too long (maximum is 255 characters)")
-	}
-	return f.Err()
 }
 
 // RemoveCustomAttribute takes an attribute from its group.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/grant"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
@@ -30,7 +31,8 @@ type Draft struct {
 	Change                  func(*Settings)
 }
 
-// Create makes a group. Whoever makes a top-level one owns it.
+// Create makes a group. Whoever makes it owns it, if not already by a group
+// above.
 func (s *Service) Create(ctx context.Context, by access.Actor, d Draft) (*Group, error) {
 	g := &Group{Kind: Shared, Name: d.Name, Path: d.Path, Description: d.Description, Settings: defaults(), CreatedAt: s.Clock.Now()}
 	g.UpdatedAt = g.CreatedAt
@@ -50,7 +52,11 @@ func (s *Service) Create(ctx context.Context, by access.Actor, d Draft) (*Group,
 		if err := s.insert(ctx, tx, by, g); err != nil {
 			return err
 		}
-		if by.SignedIn() && g.ParentID == nil {
+		var err error
+		if g.Role, err = grant.OnNamespace(ctx, tx, by.ID(), g.ID, g.CreatedAt); err != nil {
+			return err
+		}
+		if by.SignedIn() && g.Role < access.Owner {
 			g.Role = access.Owner
 			if _, err := tx.Exec(ctx, sqlAddOwner, g.ID, by.ID(), g.CreatedAt); err != nil {
 				return err

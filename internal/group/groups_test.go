@@ -216,12 +216,18 @@ func TestWhoMayCreateAGroup(t *testing.T) {
 	try(w.as(w.root), hidden.ID, "201")
 	w.tree(t)
 
-	// Whoever made a top-level group owns it; below, roles come from above.
+	// Whoever made a group owns it, and gets a role of their own only where none comes from above.
 	if role := value[int](t, w, `select access_level from members where user_id = $1`, may.ID); role != 50 {
 		t.Errorf("the creator has %d", role)
 	}
-	if extra := value[int](t, w, `select count(*) from members m join namespaces n on n.id = m.namespace_id where n.parent_id is not null`); extra != 0 {
-		t.Error("creating a subgroup gave someone a role")
+	owners := func(userID int64) int {
+		return value[int](t, w, `select count(*) from members m join namespaces n on n.id = m.namespace_id
+			where n.parent_id is not null and m.user_id = $1 and m.access_level = 50`, userID)
+	}
+	for who, want := range map[*user.User]int{roles[access.Maintainer]: 1, roles[access.Owner]: 0, w.root: 1} {
+		if got := owners(who.ID); got != want {
+			t.Errorf("%s was made owner of %d subgroups, want %d", who.Username, got, want)
+		}
 	}
 }
 

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"stithy/internal/group"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
+	"stithy/internal/project"
 	"stithy/internal/user"
 )
 
@@ -57,7 +59,7 @@ func with[S httpapi.Placed, P interface{ ref() string }, R any](
 	s *Service, spec httpapi.Spec, n needs,
 	load func(context.Context, access.Actor, *Source, P) (S, error), handle func(context.Context, httpapi.Call[S, P]) (R, error),
 ) []httpapi.Endpoint {
-	declare := func(kind string, can access.Ability, find func(context.Context, access.Actor, string) (*Source, error)) httpapi.Endpoint {
+	declare := func(kind string, can access.Ability, find Finder) httpapi.Endpoint {
 		spec := spec
 		method, path, _ := strings.Cut(spec.Route, " ")
 		spec.Route, spec.Needs = method+" /"+kind+"s/{id}"+path, can
@@ -71,26 +73,35 @@ func with[S httpapi.Placed, P interface{ ref() string }, R any](
 			return load(ctx, a, src, in)
 		}, handle)
 	}
-	return []httpapi.Endpoint{declare("group", n.group, s.inGroup), declare("project", n.project, s.inProject)}
+	return []httpapi.Endpoint{declare("group", n.group, InGroups(s.Groups)), declare("project", n.project, InProjects(s.Projects))}
 }
 
-func (s *Service) inGroup(ctx context.Context, a access.Actor, ref string) (*Source, error) {
-	g, err := s.Groups.FindByRef(ctx, a, ref)
-	if err != nil {
-		return nil, err
+// Finder reads the place that a reference names, for an actor who sees it.
+type Finder func(ctx context.Context, a access.Actor, ref string) (*Source, error)
+
+// InGroups finds groups.
+func InGroups(groups *group.Service) Finder {
+	return func(ctx context.Context, a access.Actor, ref string) (*Source, error) {
+		g, err := groups.FindByRef(ctx, a, ref)
+		if err != nil {
+			return nil, err
+		}
+		return OfGroup(g), nil
 	}
-	return OfGroup(g), nil
 }
 
-func (s *Service) inProject(ctx context.Context, a access.Actor, ref string) (*Source, error) {
-	p, moved, err := s.Projects.FindByRef(ctx, a, ref)
-	if err != nil {
-		return nil, err
+// InProjects finds projects. A former path sends readers to the present one.
+func InProjects(projects *project.Service) Finder {
+	return func(ctx context.Context, a access.Actor, ref string) (*Source, error) {
+		p, moved, err := projects.FindByRef(ctx, a, ref)
+		if err != nil {
+			return nil, err
+		}
+		if moved {
+			return nil, &httpapi.MovedError{Param: "id", To: strconv.FormatInt(p.ID, 10)}
+		}
+		return OfProject(p), nil
 	}
-	if moved {
-		return nil, &httpapi.MovedError{Param: "id", To: strconv.FormatInt(p.ID, 10)}
-	}
-	return OfProject(p), nil
 }
 
 func (s *Service) memberEndpoints() []httpapi.Endpoint {

@@ -18,14 +18,14 @@ func (s *Service) shareEndpoints() []httpapi.Endpoint {
 			Route: "POST /projects/{id}/share", Needs: access.ShareProject, Status: http.StatusCreated,
 			Summary: "Let a group into a project.",
 		}, func(ctx context.Context, a access.Actor, p shareProjectParams) (*Source, error) {
-			return s.inProject(ctx, a, p.ID)
+			return InProjects(s.Projects)(ctx, a, p.ID)
 		},
 			s.handleShareProject),
 		httpapi.On(httpapi.Spec{
 			Route: "POST /groups/{id}/share", Needs: access.ShareGroup, Status: http.StatusCreated,
 			Summary: "Let a group into another group.",
 		}, func(ctx context.Context, a access.Actor, p shareGroupParams) (*Source, error) {
-			return s.inGroup(ctx, a, p.ID)
+			return InGroups(s.Groups)(ctx, a, p.ID)
 		},
 			s.handleShareGroup),
 	)

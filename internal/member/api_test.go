@@ -675,7 +675,7 @@ func TestPE12_WhoIsAboveIsNotTouched(t *testing.T) {
 	w.as(owner).Do(t, "DELETE", pathOf(p, "members", owner.ID), nil).Want(t, 204, "")
 }
 
-func TestAChildIsFoundOnlyWithItsParent(t *testing.T) {
+func TestPE01_AChildIsFoundOnlyWithItsParent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	mine, other := grouptest.New(t, w.db), grouptest.New(t, w.db)

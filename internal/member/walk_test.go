@@ -408,7 +408,7 @@ func newWalk(t *testing.T) *walker {
 	return w
 }
 
-func TestG5_RightsFollowARandomWalk(t *testing.T) {
+func TestPE04_RightsFollowARandomWalk(t *testing.T) {
 	t.Parallel()
 	steps := 300
 	if given := os.Getenv("STITHY_WALK_STEPS"); given != "" {

@@ -65,7 +65,7 @@ func TestForking(t *testing.T) {
 	as := w.as(w.bob)
 	r := as.Do(t, "POST", at(source)+"/fork", nil)
 	got := read(t, r, http.StatusCreated)
-	if got.PathWithNamespace != "bob/tool" || got.Visibility != "public" || got.ImportStatus != "finished" || got.ForkedFromProject == nil ||
+	if got.PathWithNamespace != "bob/tool" || got.Visibility != "public" || got.ImportStatus != "scheduled" || got.ForkedFromProject == nil ||
 		got.ForkedFromProject.ID != source.ID || got.CreatorID != w.bob.ID || !strings.Contains(r.Body, `"wiki_access_level":"disabled"`) ||
 		!strings.Contains(r.Body, `"mr_default_target_self":false`) {
 		t.Errorf("got %s", r.Body)

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"stithy/internal/kit/access"
-	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
 )
 
@@ -201,25 +200,22 @@ type newParams struct {
 	settingParams
 }
 
-func (p newParams) attributes() (Attributes, error) {
-	a := p.settingParams.attributes()
-	var address string
+// draft is the new project as far as it does not depend on who makes it.
+func (p newParams) draft() (d Draft, err error) {
+	d.Attributes = p.attributes()
 	if p.ImportURL != "" {
-		var ok bool
-		if address, ok = withoutSecrets(p.ImportURL); !ok {
-			return a, fault.Field("import_url", "is blocked: Only allowed schemes are http, https, git")
+		if d.Import, err = parseImport(p.ImportURL); err != nil {
+			return d, err
 		}
 	}
-	a.Change = func(s *Settings) {
+	d.Change = func(s *Settings) {
 		p.change(s)
-		// Neither is acted on before there are repositories: the first commit
-		// and the fetch come with those.
 		s.InitializeWithReadme = p.InitializeWithReadme
-		if address != "" {
-			s.ImportURL, s.ImportType = address, "git"
+		if d.Import != nil {
+			s.ImportURL, s.ImportType = d.Import.URL, "git"
 		}
 	}
-	return a, nil
+	return d, nil
 }
 
 type createParams struct {
@@ -239,12 +235,11 @@ func (p createParams) Validate() []string {
 
 func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[httpapi.None, createParams]) (any, error) {
 	p := call.Params
-	a, err := p.attributes()
+	d, err := p.draft()
 	if err != nil {
 		return nil, err
 	}
-	a.Name, a.Path = text(p.Name), text(p.Path)
-	d := Draft{Attributes: a}
+	d.Name, d.Path = text(p.Name), text(p.Path)
 	if id := p.NamespaceID.Ptr(); id != nil {
 		d.NamespaceID = *id
 	} else if d.NamespaceID, err = s.personal(ctx, call.Actor.ID()); err != nil {
@@ -267,12 +262,11 @@ func (s *Service) handleCreateFor(ctx context.Context, call httpapi.Call[httpapi
 	if err != nil {
 		return nil, err
 	}
-	a, err := p.attributes()
+	d, err := p.draft()
 	if err != nil {
 		return nil, err
 	}
-	a.Name, a.Path = &p.Name, text(p.Path)
-	d := Draft{CreatorID: u.ID, Attributes: a}
+	d.CreatorID, d.Name, d.Path = u.ID, &p.Name, text(p.Path)
 	if d.NamespaceID, err = s.personal(ctx, u.ID); err != nil {
 		return nil, err
 	}
@@ -316,12 +310,13 @@ func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[*Project, 
 	return s.presentOne(ctx, call.Actor, changed, err)
 }
 
-// handleLanguages has nothing to count before there are repositories.
-func (s *Service) handleLanguages(_ context.Context, call httpapi.Call[*Project, Ref]) (map[string]float64, error) {
-	if !call.Subject.MayReadCode(call.Actor) {
-		return nil, fault.New(fault.Forbidden)
+func (s *Service) handleLanguages(ctx context.Context, call httpapi.Call[*Project, Ref]) (map[string]float64, error) {
+	digests, err := s.digests(ctx, []int64{call.Subject.ID})
+	languages := digests[call.Subject.ID].Languages
+	if languages == nil {
+		languages = map[string]float64{}
 	}
-	return map[string]float64{}, nil
+	return languages, err
 }
 
 type storageForm struct {

@@ -3,7 +3,9 @@ package project
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"html"
+	"net"
 	"net/url"
 	"slices"
 	"strconv"
@@ -126,7 +128,7 @@ type fullForm struct {
 	MRDefaultTargetSelf              *bool        `json:"mr_default_target_self,omitempty"`
 	ImportStatus                     string       `json:"import_status"`
 	*maintainerFields
-	ImportError     *nothing     `json:"import_error,omitempty"`
+	ImportError     *orNull      `json:"import_error,omitempty"`
 	OpenIssuesCount *int         `json:"open_issues_count,omitempty"`
 	DescriptionHTML string       `json:"description_html"`
 	UpdatedAt       httpapi.Time `json:"updated_at"`
@@ -151,11 +153,16 @@ type fullForm struct {
 	Permissions                               *permissions `json:"permissions,omitempty"`
 }
 
-// nothing is written as null.
-type nothing struct{}
+// orNull is a text that is null when there is none.
+type orNull string
 
-// MarshalJSON writes null.
-func (nothing) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+// MarshalJSON writes the text or null.
+func (t orNull) MarshalJSON() ([]byte, error) {
+	if t == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(t))
+}
 
 // links are where the parts of a project are. A part that the viewer may not
 // use is left out.
@@ -205,7 +212,7 @@ type shareForm struct {
 	ExpiresAt        *httpapi.Date `json:"expires_at"`
 }
 
-// statistics are all zero as long as there is nothing to measure.
+// statistics are how much there is of a project; what cannot be measured yet is zero.
 type statistics struct {
 	CommitCount           int64 `json:"commit_count"`
 	StorageSize           int64 `json:"storage_size"`
@@ -259,6 +266,7 @@ type surroundings struct {
 	sources    map[int64]*Project
 	access     map[int64]memberships
 	attributes map[int64][]attribute
+	digests    map[int64]Digest
 }
 
 type memberships struct {
@@ -334,6 +342,9 @@ func (s *Service) around(ctx context.Context, to access.Actor, page []Project, f
 				around.sources[p.ID] = &p
 			}
 		}
+	}
+	if around.digests, err = s.digests(ctx, append(ids, sources...)); err != nil {
+		return around, err
 	}
 	own := func(p *Project) {
 		if p.NamespaceOwnerID != nil && !slices.Contains(owners, *p.NamespaceOwnerID) {
@@ -414,14 +425,16 @@ func (s *Service) identityForm(p *Project) identityForm {
 
 func (s *Service) basicForm(to access.Actor, p *Project, around surroundings, form shape) basicForm {
 	b := basicForm{
-		identityForm: s.identityForm(p), TagList: p.Topics, Topics: p.Topics, SSHURLToRepo: s.sshURL(p), HTTPURLToRepo: s.httpURL(p),
+		identityForm: s.identityForm(p), TagList: p.Topics, Topics: p.Topics, SSHURLToRepo: s.SSHAddress(p), HTTPURLToRepo: s.httpURL(p),
 		WebURL: s.ExternalURL + "/" + p.FullPath(), AvatarURL: s.avatarURL("project", p.ID, p.Avatar), StarCount: p.StarCount,
 		LastActivityAt: httpapi.Time(p.LastActivityAt), Namespace: s.namespaceForm(p, around),
 	}
 	if p.MayReadCode(to) {
-		b.DefaultBranch, b.codeFields = new(s.defaultBranch(p)), &codeFields{ForksCount: p.ForksCount}
+		d := around.digests[p.ID]
+		b.DefaultBranch = new(s.defaultBranch(p))
+		b.codeFields = &codeFields{ForksCount: p.ForksCount, ReadmeURL: s.blobURL(p, d.Readme)}
 		if form.license {
-			b.licenseFields = &licenseFields{}
+			b.licenseFields = &licenseFields{LicenseURL: s.blobURL(p, d.License)}
 		}
 	}
 	if to.Admin() {
@@ -458,13 +471,15 @@ func (s *Service) fullForm(to access.Actor, p *Project, around surroundings, for
 	issues := p.MayRead(to, f.Issues, access.Guest)
 	requests := code && p.MayRead(to, f.MergeRequests, access.Reporter)
 	api := s.ExternalURL + "/api/v4/projects/" + strconv.FormatInt(p.ID, 10)
+	digest, known := around.digests[p.ID]
+	empty := !known || digest.Empty
 	full := fullForm{
 		basicForm: s.basicForm(to, p, around, form),
 		Links: links{
 			Self: api, RepoBranches: api + "/repository/branches", Labels: api + "/labels", Events: api + "/events",
 			Members: api + "/members", ClusterAgents: api + "/cluster_agents",
 		},
-		PackagesEnabled: set.PackagesEnabled, EmptyRepo: true, Archived: p.Archived, Visibility: p.Visibility.String(),
+		PackagesEnabled: set.PackagesEnabled, EmptyRepo: empty, Archived: p.Archived, Visibility: p.Visibility.String(),
 		ResolveOutdatedDiffDiscussions: set.ResolveOutdatedDiffDiscussions, IssuesEnabled: issues, MergeRequestsEnabled: requests,
 		WikiEnabled: p.MayRead(to, f.Wiki, access.Guest), JobsEnabled: code && p.MayRead(to, f.Builds, access.Guest),
 		SnippetsEnabled:          p.MayRead(to, f.Snippets, access.Guest),
@@ -508,18 +523,18 @@ func (s *Service) fullForm(to access.Actor, p *Project, around surroundings, for
 	}
 	if p.ForkedFromID != nil {
 		if source := around.sources[*p.ForkedFromID]; source != nil {
-			full.ForkedFromProject = new(s.basicForm(to, source, surroundings{owners: around.owners}, shape{}))
+			full.ForkedFromProject = new(s.basicForm(to, source, surroundings{owners: around.owners, digests: around.digests}, shape{}))
 			full.MRDefaultTargetSelf = &set.MRDefaultTargetSelf
 		}
 	}
 	if access.Holds(to, access.UpdateProject, p.Place()) {
 		full.maintainerFields = s.maintainerFields(p)
 		if form.single {
-			full.ImportError = &nothing{}
+			full.ImportError = new(orNull(p.ImportError))
 		}
 	}
 	if form.statistics && (to.Admin() || to.Auditor() || p.Role >= access.Reporter) {
-		full.Statistics = &statistics{}
+		full.Statistics = digest.statistics()
 	}
 	if form.permissions && to.SignedIn() {
 		full.Permissions = permissionsForm(to, p, around.access[p.ID])
@@ -569,15 +584,29 @@ func (s *Service) avatarURL(kind string, id int64, name string) *string {
 	return new(s.ExternalURL + "/uploads/-/system/" + kind + "/avatar/" + strconv.FormatInt(id, 10) + "/" + name)
 }
 
+// blobURL is the page of a file on the default branch, nil where there is none.
+func (s *Service) blobURL(p *Project, path string) *string {
+	if path == "" {
+		return nil
+	}
+	escape := func(name string) string { return strings.ReplaceAll(url.PathEscape(name), "%2F", "/") }
+	return new(s.ExternalURL + "/" + p.FullPath() + "/-/blob/" + escape(s.defaultBranch(p)) + "/" + escape(path))
+}
+
 func (s *Service) httpURL(p *Project) string {
 	root := cmp.Or(string(s.Settings.Current().CustomHTTPCloneURLRoot), s.ExternalURL)
 	return strings.TrimSuffix(root, "/") + "/" + p.FullPath() + ".git"
 }
 
-func (s *Service) sshURL(p *Project) string {
+// SSHAddress is where git reaches a project over SSH. A port of its own does
+// not fit into the short form.
+func (s *Service) SSHAddress(p *Project) string {
 	host := s.ExternalURL
 	if u, err := url.Parse(s.ExternalURL); err == nil {
 		host = u.Hostname()
+	}
+	if s.SSHPort != 0 && s.SSHPort != 22 {
+		return "ssh://git@" + net.JoinHostPort(host, strconv.Itoa(s.SSHPort)) + "/" + p.FullPath() + ".git"
 	}
 	return "git@" + host + ":" + p.FullPath() + ".git"
 }

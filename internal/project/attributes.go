@@ -3,19 +3,15 @@ package project
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/user"
 )
-
-// maxAttributes keeps the list of one project to a size that is read at once.
-const maxAttributes = 1000
 
 // CustomAttribute is what administrators note down about a project, under a
 // key of their choice.
@@ -33,7 +29,7 @@ var errNoAttribute = fault.Say(fault.NotFound, "404 Not found")
 
 // CustomAttributes lists all of a project's attributes.
 func (s *Service) CustomAttributes(ctx context.Context, projectID int64) ([]CustomAttribute, error) {
-	return postgres.All[CustomAttribute](ctx, s.DB, sqlAttributes, projectID, maxAttributes)
+	return postgres.All[CustomAttribute](ctx, s.DB, sqlAttributes, projectID, user.MaxCustomAttributes)
 }
 
 // FindCustomAttribute reads one attribute of a project.
@@ -47,17 +43,7 @@ func (s *Service) FindCustomAttribute(ctx context.Context, projectID int64, key 
 
 // SetCustomAttribute adds an attribute to a project, or changes it.
 func (s *Service) SetCustomAttribute(ctx context.Context, by access.Actor, projectID int64, key, value string) error {
-	var f fault.Fields
-	if utf8.RuneCountInString(key) > 255 {
-		f.Add("key", "is too long (maximum is 255 characters)")
-	}
-	switch {
-	case strings.TrimSpace(value) == "":
-		f.Add("value", "can't be blank")
-	case utf8.RuneCountInString(value) > 255:
-		f.Add("value", "is too long (maximum is 255 characters)")
-	}
-	if err := f.Err(); err != nil {
+	if err := user.CheckCustomAttribute(key, value); err != nil {
 		return err
 	}
 	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
@@ -69,8 +55,8 @@ func (s *Service) SetCustomAttribute(ctx context.Context, by access.Actor, proje
 		if err != nil {
 			return err
 		}
-		if others >= maxAttributes {
-			return fault.Field("base", "Maximum number of custom attributes (%d) exceeded", maxAttributes)
+		if others >= user.MaxCustomAttributes {
+			return fault.Field("base", "Maximum number of custom attributes (%d) exceeded", user.MaxCustomAttributes)
 		}
 		if _, err := tx.Exec(ctx, sqlPutAttribute, p.ID, key, value, s.Clock.Now()); err != nil {
 			return err

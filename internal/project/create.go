@@ -55,7 +55,8 @@ func set[T any](dst *T, src *T) {
 // Draft is what a new project is made of.
 type Draft struct {
 	NamespaceID int64
-	CreatorID   int64 // the actor when zero
+	CreatorID   int64   // the actor when zero
+	Import      *Import // nil begins with nothing
 	Attributes
 }
 
@@ -101,15 +102,27 @@ func (s *Service) Create(ctx context.Context, by access.Actor, d Draft) (*Projec
 		return nil, err
 	}
 	set(&p.Visibility, d.Visibility)
+	if d.Import != nil {
+		p.ImportStatus = "scheduled"
+		if err := s.Outbound.Check(ctx, d.Import.URL); err != nil {
+			return nil, fault.Field("import_url", "is blocked: %v", err)
+		}
+	}
 	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if err := s.insert(ctx, tx, by, p, d.Features); err != nil {
 			return err
+		}
+		if d.Import != nil {
+			if err := s.Bus.Publish(ctx, tx, ImportAsked{Project: p, Import: *d.Import}); err != nil {
+				return err
+			}
 		}
 		return s.Bus.Publish(ctx, tx, Event{What: Created, By: by, Project: p})
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.begin(ctx, p)
 	return s.Find(ctx, by, p.ID)
 }
 

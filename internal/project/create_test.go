@@ -125,7 +125,7 @@ func TestCreatingAProjectIsRefused(t *testing.T) {
 		"a restricted level":    {map[string]any{"name": "x", "visibility": "public"}, `400 {"message":{"visibility_level":["public has been restricted by your Svc administrator"]}}`},
 		"no level":              {map[string]any{"name": "x", "visibility": "secret"}, `400 {"error":"visibility does not have a valid value"}`},
 		"a wrong feature level": {map[string]any{"name": "x", "issues_access_level": "public"}, `400 {"error":"issues_access_level does not have a valid value"}`},
-		"a file to import":      {map[string]any{"name": "x", "import_url": "file:///etc/passwd"}, `400 {"message":{"import_url":["is blocked: Only allowed schemes are http, https, git"]}}`},
+		"a file to import":      {map[string]any{"name": "x", "import_url": "file:///etc/passwd"}, `400 {"message":{"import_url":["is blocked: Only allowed schemes are http, https"]}}`},
 		"jobs without code": {map[string]any{"name": "x", "repository_access_level": "disabled", "builds_access_level": "enabled"},
 			`400 {"message":{"builds_access_level":["cannot have higher visibility level than repository access level"]}}`},
 	} {
@@ -197,14 +197,30 @@ func TestAnAdministratorCreatesForSomeoneElse(t *testing.T) {
 func TestTheAddressOfAnImportIsKeptWithoutItsSecret(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	r := w.as(w.ada).Do(t, "POST", "/projects", map[string]any{"name": "x", "import_url": "https://ann:hunter2@other.example/a/b.git"})
+	r := w.as(w.ada).Do(t, "POST", "/projects", map[string]any{"name": "x", "import_url": "https://ann:hunter2@93.184.216.34/a/b.git"})
 	got := read(t, r, http.StatusCreated)
 	form := httpapitest.JSON[map[string]any](t, r)
-	if form["import_url"] != "https://other.example/a/b.git" || form["import_type"] != "git" {
+	if form["import_url"] != "https://93.184.216.34/a/b.git" || form["import_type"] != "git" {
 		t.Errorf("got %v %v", form["import_url"], form["import_type"])
 	}
 	if stored := projecttest.Read(t, w.db, got.ID); strings.Contains(fmt.Sprintf("%+v", stored), "hunter2") {
 		t.Error("the secret is stored")
+	}
+}
+
+func TestIM07_AnImportFromTheNetworkAroundUsIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for address, why := range map[string]string{
+		"http://127.0.0.1:5432/x.git": "Requests to localhost are not allowed", "http://[::1]/x.git": "Requests to localhost are not allowed",
+		"http://10.0.0.1/x.git":   "Requests to the local network are not allowed",
+		"http://169.254.169.254/": "Requests to the link local network are not allowed",
+		"http://0x7f.1/x.git":     "Host cannot be resolved or invalid",
+		"ext::sh -c id":           "Only allowed schemes are http, https", "file:///etc": "Only allowed schemes are http, https",
+		"ssh://git@93.184.216.34/x": "Only allowed schemes are http, https", "--upload-pack=id": "Only allowed schemes are http, https",
+	} {
+		w.as(w.ada).Do(t, "POST", "/projects", map[string]any{"name": "x", "import_url": address}).
+			Want(t, http.StatusBadRequest, `{"message":{"import_url":["is blocked: `+why+`"]}}`)
 	}
 }
 

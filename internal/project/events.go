@@ -70,6 +70,23 @@ type Removing struct{ ProjectID int64 }
 // EventName is for logs.
 func (Removing) EventName() string { return "project_removing" }
 
+// ImportAsked tells the rooms above of a project whose repository is to be
+// fetched from elsewhere, in the transaction that made it.
+type ImportAsked struct {
+	Project *Project
+	Import  Import
+}
+
+// EventName is for logs.
+func (ImportAsked) EventName() string { return "project_import_asked" }
+
+// ForkMade tells the rooms above of a fork whose source is to be copied, in
+// the transaction that made it.
+type ForkMade struct{ Fork *Project }
+
+// EventName is for logs.
+func (ForkMade) EventName() string { return "project_fork_made" }
+
 func (s *Service) publishChanges(ctx context.Context, tx pgx.Tx, by access.Actor, before, after *Project) error {
 	type change struct {
 		what           What

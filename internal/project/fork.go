@@ -29,9 +29,7 @@ func (s *Service) Fork(ctx context.Context, by access.Actor, source *Project, ho
 		NamespaceID: home.ID, CreatorID: new(by.ID()), Name: source.Name, Path: source.Path, Description: source.Description,
 		DefaultBranch: source.DefaultBranch, Topics: source.Topics, Features: source.Features, Settings: defaultSettings(),
 		ForkedFromID: &source.ID, CreatedAt: s.Clock.Now(),
-		// Until projects have repositories there is nothing to copy, so that a
-		// fork is finished when its row is there.
-		ImportStatus: "finished",
+		ImportStatus: "scheduled",
 	}
 	p.Settings.CIConfigPath = source.Settings.CIConfigPath
 	set(&p.Name, d.Name)
@@ -60,6 +58,9 @@ func (s *Service) Fork(ctx context.Context, by access.Actor, source *Project, ho
 			return conflict(err)
 		}
 		if _, err := tx.Exec(ctx, sqlAddForks, source.ID, 1); err != nil {
+			return err
+		}
+		if err := s.Bus.Publish(ctx, tx, ForkMade{Fork: p}); err != nil {
 			return err
 		}
 		return s.Bus.Publish(ctx, tx, Event{What: Forked, By: by, Project: from.Project, Message: "Forked project to " + p.FullPath()})

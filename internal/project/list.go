@@ -93,13 +93,24 @@ type listing struct {
 	order  fragment // the key before the id; empty when the id alone orders
 	alike  bool     // the key is the similarity to the search
 	desc   bool
-	wide   bool // the viewer has a role in so many projects that finding them all costs more than asking for each
+	own    *reach // nil when it is too long to be carried along
+	wide   bool   // the viewer has a role in so many projects that gathering them costs more than passing all in order
 }
 
-// maxOwn is up to how many projects of the viewer's own namespaces are
-// gathered. Beyond it they are met soon enough when all projects are passed in
-// order.
-const maxOwn = 10_000
+// reach is where the viewer has a role: namespaces, and projects by themselves.
+type reach struct {
+	Namespaces, Projects []int64
+	Held                 int // projects in those namespaces, up to one more than maxOwn
+}
+
+const (
+	// maxOwn is up to how many projects of the viewer's own are gathered.
+	// Beyond it they are met soon enough when all projects are passed in order.
+	maxOwn = 10_000
+	// maxReach is how many namespaces, or single projects, are carried along
+	// to be compared with. Whoever has more is asked for in each project.
+	maxReach = 100_000
+)
 
 // orders are the keys that a list may be ordered by; everything else means the
 // id, which follows the time of creation.
@@ -120,17 +131,28 @@ func (s *Service) List(ctx context.Context, viewer access.Actor, f Filter, req p
 		return paging.Result[Project]{}, nil
 	}
 	if l.merged() {
-		own, err := postgres.Value[int](ctx, s.DB, sqlCountOwn, viewer.ID(), s.today(), l.least(), maxOwn+1)
+		own, err := postgres.One[reach](ctx, s.DB, sqlReach, viewer.ID(), s.today(), l.least(), maxOwn+1, maxReach+1)
 		if err != nil {
 			return paging.Result[Project]{}, err
 		}
-		l.wide = own > maxOwn
+		l.take(own)
 	}
 	return l.fetch(ctx, s.DB, s.today(), req)
 }
 
-const sqlCountOwn = `select count(*) from (select 1 from (` + grant.Namespaces + `) mine
-	cross join lateral (select 1 from projects p where p.namespace_id = mine.id limit $4) p limit $4) bounded`
+func (l *listing) take(own reach) {
+	l.wide = max(own.Held, len(own.Namespaces), len(own.Projects)) > maxOwn
+	if max(len(own.Namespaces), len(own.Projects)) <= maxReach {
+		l.own = &own
+	}
+}
+
+// sqlReach is asked before the list: with what it found, the list is planned
+// for that many and not for a guess.
+const sqlReach = `
+with mine as materialized (` + grant.Namespaces + `), single as materialized (` + grant.Projects + `)
+select array(select id from mine limit $5) as namespaces, array(select id from single limit $5) as projects,
+	(select count(*) from (select 1 from mine cross join lateral (select 1 from projects p where p.namespace_id = mine.id limit $4) p limit $4) bounded) as held`
 
 func (l *listing) fetch(ctx context.Context, db postgres.Querier, today time.Time, req paging.Request) (paging.Result[Project], error) {
 	sql, args := l.page(today, req)
@@ -159,11 +181,14 @@ func (l *listing) fetch(ctx context.Context, db postgres.Querier, today time.Tim
 // words at all would not use the index, as most words are rare and the planner
 // takes them for common.
 func (l *listing) planned(args []any) []any {
-	if l.Search == "" && len(l.Topics) == 0 {
+	if !l.sought() {
 		return args
 	}
 	return append([]any{pgx.QueryExecModeCacheDescribe}, args...)
 }
+
+// sought reports whether the list is of what matches a text.
+func (l *listing) sought() bool { return l.Search != "" || len(l.Topics) > 0 }
 
 // merged reports whether the list is a merge of parts.
 func (l *listing) merged() bool {
@@ -200,11 +225,15 @@ func (l *listing) count(today time.Time) (string, []any) {
 
 func (l *listing) begin(today time.Time) *query {
 	q := &query{args: []any{l.viewer.ID(), today, l.least()}}
-	if l.merged() && !l.wide {
-		q.add(`with mine as materialized (` + grant.Namespaces + `), single as materialized (` + grant.Projects + `) `)
-	} else {
-		q.add(`with person as (select $1::bigint, $2::date, $3::smallint) `) // the arguments are there whether used or not
+	q.add(`with person as (select $1::bigint, $2::date, $3::smallint)`) // the arguments are there whether used or not
+	switch {
+	case l.merged() && l.own != nil:
+		q.add(`, mine as materialized (select unnest(?::bigint[]) as id), single as materialized (select unnest(?::bigint[]) as id)`,
+			l.own.Namespaces, l.own.Projects)
+	case l.merged():
+		q.add(`, mine as materialized (` + grant.Namespaces + `), single as materialized (` + grant.Projects + `)`)
 	}
+	q.add(` `)
 	return q
 }
 
@@ -253,7 +282,20 @@ func (l *listing) parts(q *query, limit int) {
 		})
 		return
 	}
+	own := fragment(`p.namespace_id in (select id from mine) or p.id in (select id from single)`)
+	if l.own == nil {
+		own = `(select ` + grant.ProjectRole + ` from namespaces n where n.id = p.namespace_id) >= $3`
+	}
 	all := l.role() == access.NoRole
+	if l.sought() { // what matches is few, and asked for each whether it is seen
+		l.part(q, `from projects p`, limit, func() {
+			if q.add(` and (` + own); all {
+				q.add(` or ` + l.open())
+			}
+			q.add(`)`)
+		})
+		return
+	}
 	if all {
 		l.part(q, `from projects p`, limit, func() { q.add(` and ` + l.open()) })
 		q.add(` union all `)
@@ -264,14 +306,14 @@ func (l *listing) parts(q *query, limit int) {
 		}
 	}
 	if l.wide {
-		l.part(q, `from projects p join namespaces n on n.id = p.namespace_id`, limit, func() {
+		l.part(q, `from projects p`, limit, func() {
 			hidden()
-			q.add(` and ` + grant.ProjectRole + ` >= $3`)
+			q.add(` and (` + own + `)`)
 		})
 		return
 	}
 	inEach := limit
-	if l.alike || (l.order != "" && l.order != orders["name"]) {
+	if l.order != "" && l.order != orders["name"] {
 		inEach = whole // no index has this order within a namespace, and that of all projects must not be tried
 	}
 	q.add(`(select p.id, p.key from mine cross join lateral `)
@@ -280,9 +322,9 @@ func (l *listing) parts(q *query, limit int) {
 		q.add(` and p.namespace_id = mine.id`)
 	})
 	q.add(` p) union all `)
-	l.part(q, `from single join projects p on p.id = single.id`, limit, func() {
+	l.part(q, `from projects p`, limit, func() {
 		hidden()
-		q.add(` and p.namespace_id not in (select id from mine)`)
+		q.add(` and p.id = any(array(select id from single)) and p.namespace_id not in (select id from mine)`)
 	})
 }
 

@@ -9,6 +9,7 @@ package project
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"stithy/internal/kit/access"
@@ -36,6 +37,7 @@ type Project struct {
 	ForksCount     int
 	ForkedFromID   *int64
 	ImportStatus   string
+	ImportError    string
 	LastActivityAt time.Time
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
@@ -62,10 +64,38 @@ func (p *Project) FullName() string { return p.NamespaceFullName + " / " + p.Nam
 // ModifiedAt lets a client delete only what it has seen.
 func (p *Project) ModifiedAt() time.Time { return p.UpdatedAt }
 
-// Place is the project as the actor stands in it.
+// Place is the project as the actor stands in it. Its features are part of
+// it, so that whoever asks for an ability asks for the feature, too.
 func (p *Project) Place() access.Place {
-	return access.Place{Visibility: p.Visibility, Role: p.Role}
+	place := access.Place{Visibility: p.Visibility, Role: p.Role, Frozen: p.Archived}
+	runs := p.Features.Builds
+	switch p.Features.Repository {
+	case Off:
+		place.Off, runs = []access.Feature{access.Code}, Off // nothing runs without code
+	case Members:
+		place.Private = []access.Feature{access.Code}
+		if runs == Everyone {
+			runs = Members
+		}
+	}
+	switch {
+	case runs == Off:
+		place.Off = append(place.Off, access.Pipelines, access.Jobs)
+	case runs == Members:
+		place.Private = append(place.Private, access.Pipelines, access.Jobs)
+	case !p.Settings.PublicJobs:
+		place.Private = append(place.Private, access.Jobs)
+	}
+	if p.Settings.PublicJobs {
+		place.Lowered = map[access.Ability]access.Role{
+			access.ReadPipelines: access.Guest, access.ReadJobs: access.Guest, access.DownloadArtifacts: access.Guest,
+		}
+	}
+	return place
 }
+
+// LimitKey tells the project apart where requests are counted.
+func (p *Project) LimitKey() string { return strconv.FormatInt(p.ID, 10) }
 
 // Entity is the owner of the project's trail.
 func (p *Project) Entity() bus.Entity {
@@ -160,10 +190,10 @@ func (p *Project) MayRead(a access.Actor, level Level, from access.Role) bool {
 
 // MayReadCode reports whether the actor may read the repository.
 func (p *Project) MayReadCode(a access.Actor) bool {
-	return p.MayRead(a, p.Features.Repository, access.Reporter)
+	return access.Holds(a, access.ReadCode, p.Place())
 }
 
 // mayFork reports whether the actor may make a copy of the project.
 func (p *Project) mayFork(a access.Actor) bool {
-	return access.Holds(a, access.ForkProject, p.Place()) && p.MayReadCode(a) && p.MayRead(a, p.Features.Forking, access.Guest)
+	return access.Holds(a, access.ForkProject, p.Place()) && p.MayRead(a, p.Features.Forking, access.Guest)
 }

@@ -6,7 +6,7 @@ import "stithy/internal/grant"
 // namespaces n.
 const Columns = `p.id, p.namespace_id, p.creator_id, p.name, p.path, p.description, p.visibility, p.archived, p.default_branch, p.topics,
 	p.avatar, p.features::text as features, p.settings::text as settings, p.storage, p.star_count, p.forks_count, p.forked_from_id,
-	p.import_status, p.last_activity_at, p.created_at, p.updated_at,
+	p.import_status, p.import_error, p.last_activity_at, p.created_at, p.updated_at,
 	n.kind as namespace_kind, n.name as namespace_name, n.path as namespace_path, n.full_name as namespace_full_name,
 	n.full_path as namespace_full_path, n.parent_id as namespace_parent_id, n.owner_id as namespace_owner_id,
 	n.visibility as namespace_visibility, n.avatar as namespace_avatar`
@@ -23,7 +23,15 @@ const (
 	sqlByID  = `select ` + withRole + ` from projects p join namespaces n on n.id = p.namespace_id where p.id = $3 and not p.removal`
 	sqlAmong = `select ` + withRole + ` from projects p join namespaces n on n.id = p.namespace_id
 		where p.id = any($3::bigint[]) and not p.removal`
-	sqlLock = `select ` + Columns + `, 0 as role from projects p join namespaces n on n.id = p.namespace_id
+	sqlKnown = `select ` + Columns + `, 0 as role from projects p join namespaces n on n.id = p.namespace_id
+		where p.id = $1 and not p.removal`
+	sqlNotePush = `update projects set last_activity_at = greatest(last_activity_at, $2), default_branch = coalesce(nullif($3, ''), default_branch)
+		where id = $1`
+	sqlImportBegins = `update projects set import_status = 'started' where id = $1 and import_status = 'scheduled'`
+	sqlImportFailed = `update projects set import_status = 'failed', import_error = $2 where id = $1`
+
+	sqlImported = `update projects set import_status = 'finished' where id = $1`
+	sqlLock     = `select ` + Columns + `, 0 as role from projects p join namespaces n on n.id = p.namespace_id
 		where p.id = $1 and not p.removal for no key update of p`
 	sqlLockSource = `select s.visibility from projects s where s.id = (select forked_from_id from projects where id = $1) and not s.removal
 		for no key update`

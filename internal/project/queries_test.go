@@ -21,7 +21,7 @@ func TestEveryQueryPrepares(t *testing.T) {
 		sqlByID, sqlAmong, sqlLock, sqlLockSource, sqlNamespaceOf, sqlPersonal, sqlLockCount, sqlCountIn, sqlNameTaken, sqlInsert, sqlUpdate,
 		sqlSetArchived, sqlSetSource, sqlAddForks, sqlCutForks, sqlDescends, sqlStar, sqlUnstar, sqlAddStars, sqlMark, sqlMarkedLock,
 		sqlDelete, sqlIn, sqlMarkTree, sqlLowerTree, sqlCutTree, sqlRecountTree, sqlRecount, sqlSharesAmong, sqlAccessAmong,
-		sqlAttributesAmong, sqlRelatives, sqlInvited, sqlTargets, sqlCountTargets, sqlCountOwn, sqlAttributes, sqlAttribute,
+		sqlAttributesAmong, sqlRelatives, sqlInvited, sqlTargets, sqlCountTargets, sqlReach, sqlAttributes, sqlAttribute,
 		sqlCountAttributes, sqlPutAttribute, sqlDeleteAttribute,
 	} {
 		if _, err := tx.Prepare(t.Context(), "", sql); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"stithy/internal/group"
 	"stithy/internal/kit/fault"
+	"stithy/internal/platform/secretbox"
 )
 
 var (
@@ -146,14 +147,25 @@ func checkFeatures(p *Project, asked Features, f *fault.Fields) {
 	}
 }
 
-// withoutSecrets reads the address of a repository elsewhere and drops the
-// credentials in it: nothing fetches from there yet, and what is not kept
-// cannot leak.
-func withoutSecrets(address string) (string, bool) {
+// Import is a repository elsewhere that a project begins as a copy of.
+type Import struct {
+	URL      string // without a login
+	User     string
+	Password secretbox.Secret
+}
+
+// parseImport reads the address of a repository elsewhere and takes the login
+// out of it, so that it stands where nobody shows it.
+func parseImport(address string) (*Import, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "git"}, u.Scheme) {
-		return "", false
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, fault.Field("import_url", "is blocked: Only allowed schemes are http, https")
+	}
+	i := &Import{User: u.User.Username()}
+	if password, ok := u.User.Password(); ok {
+		i.Password = secretbox.Secret(password)
 	}
 	u.User = nil
-	return u.String(), true
+	i.URL = u.String()
+	return i, nil
 }

@@ -15,6 +15,7 @@ import (
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/setting"
 	"stithy/internal/user"
@@ -28,14 +29,20 @@ type Deps struct {
 	Settings    *setting.Service
 	Users       *user.Service
 	Groups      *group.Service
+	Outbound    *outbound.Guard // asked about addresses to import from
 	Clock       clock.Clock
 	Log         *slog.Logger
 	ExternalURL string
+	SSHPort     int // that clients reach git at; 0 is the usual one
 	Names       wire.Names
 }
 
 // Service is the use cases of projects.
-type Service struct{ Deps }
+type Service struct {
+	Deps
+	code     Repositories // nil where there is no room for it
+	jobOpens func(context.Context, access.Actor, *Project) (bool, error)
+}
 
 // New puts the room together.
 func New(d Deps) *Service { return &Service{Deps: d} }
@@ -60,7 +67,26 @@ func (s *Service) Find(ctx context.Context, a access.Actor, id int64) (*Project,
 	if !access.Sees(a, p.Place()) {
 		return nil, fault.Missing("Project")
 	}
+	if a.Credential.Kind == access.JobToken {
+		if opens, err := s.jobTokens(ctx, a, &p); err != nil || !opens {
+			return nil, cmp.Or(err, fault.Missing("Project"))
+		}
+	}
 	return &p, nil
+}
+
+// JobTokensBy says which projects the token of a job opens beside those that
+// its person sees anyway. Until it is said, none. It is called while the
+// application is put together.
+func (s *Service) JobTokensBy(opens func(context.Context, access.Actor, *Project) (bool, error)) {
+	s.jobOpens = opens
+}
+
+func (s *Service) jobTokens(ctx context.Context, a access.Actor, p *Project) (bool, error) {
+	if s.jobOpens == nil {
+		return false, nil
+	}
+	return s.jobOpens(ctx, a, p)
 }
 
 // FindByRef reads a project by id or full path. moved reports that the path

@@ -70,6 +70,7 @@ func missing(err error) error {
 // Update changes a project. Who may change which attribute is for the caller
 // to check.
 func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attributes) (*Project, error) {
+	moved := false // the default branch
 	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
 		p, err := s.hold(ctx, tx, id)
 		if err != nil {
@@ -87,6 +88,12 @@ func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attri
 		if p.Visibility != before.Visibility {
 			s.checkVisibility(by, p, &f)
 		}
+		if s.defaultBranch(p.Project) != s.defaultBranch(&before) {
+			if err := s.checkBranch(ctx, p.Project, &f); err != nil {
+				return err
+			}
+			moved = true
+		}
 		if err := f.Err(); err != nil {
 			return err
 		}
@@ -103,7 +110,14 @@ func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attri
 	if err != nil {
 		return nil, err
 	}
-	return s.Find(ctx, by, id)
+	p, err := s.Find(ctx, by, id)
+	if err == nil && moved && s.code != nil {
+		// A job does it if this does not.
+		if err := s.code.FollowHead(ctx, p); err != nil {
+			s.Log.Warn("changing the default branch", "project_id", id, "error", err)
+		}
+	}
+	return p, err
 }
 
 func (s *Service) checkVisibility(by access.Actor, p held, f *fault.Fields) {

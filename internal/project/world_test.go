@@ -21,6 +21,7 @@ import (
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/secretbox"
@@ -69,7 +70,7 @@ func newWorld(t testing.TB) *world {
 	})
 	w.projects = project.New(project.Deps{
 		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: users, Groups: w.groups, Clock: now, Log: log,
-		ExternalURL: "https://forge.example", Names: names,
+		ExternalURL: "https://forge.example", Names: names, Outbound: outbound.New(func() outbound.Rules { return outbound.Rules{} }),
 	})
 	w.groups.ListProjectsBy(w.projects.OfGroup)
 	bus.When(events, w.projects.OnGroupMarked)
