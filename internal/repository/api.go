@@ -1,0 +1,15 @@
+package repository
+
+import (
+	"slices"
+
+	"stithy/internal/kit/httpapi"
+)
+
+// Endpoints lists the REST surface of this room.
+func (s *Service) Endpoints() []httpapi.Endpoint {
+	return slices.Concat(
+		s.contentEndpoints(), s.compareEndpoints(),
+		s.branchEndpoints(), s.tagEndpoints(), s.protectionEndpoints(), s.commitEndpoints(), s.fileEndpoints(),
+	)
+}

@@ -1,0 +1,20 @@
+package repository
+
+import (
+	"stithy/internal/gitstore"
+	"stithy/internal/kit/access"
+	"stithy/internal/project"
+)
+
+// Pushed tells that refs moved, in the transaction that notes it. It is
+// published once for every push, whichever door it came through, also when
+// the process that took the push did not live to see its end.
+type Pushed struct {
+	Push    Push
+	Project *project.Project
+	By      access.Actor         // nobody when the account is gone
+	Updates []gitstore.RefUpdate // what moved, which may be less than was asked for
+}
+
+// EventName is for logs.
+func (Pushed) EventName() string { return "pushed" }

@@ -1,0 +1,162 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+
+	"stithy/internal/gitstore"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/project"
+)
+
+// Exchange is one request of a git client.
+type Exchange struct {
+	Service   gitstore.Service
+	Via       Via
+	Protocol  string // what the client said of versions
+	Stateless bool   // one request, one answer
+	Advertise bool   // only say what there is
+	In        io.Reader
+	Out       io.Writer
+	Notices   []string // shown to the person who waits
+}
+
+// What a client is told that may not do what it came for.
+const (
+	NotAllowedToPush  = "You are not allowed to push code to this project."
+	notAllowedToFetch = "You are not allowed to download code from this project."
+	noUpload          = "You are not allowed to upload code."
+	noDownload        = "You are not allowed to download code."
+)
+
+// Admit says whether an actor may use a service of git on a project that they
+// see. Every door asks it, and Exchange asks it again before a process starts.
+func Admit(by access.Actor, p *project.Project, service gitstore.Service) error {
+	push := service == gitstore.ReceivePack
+	switch {
+	case !push && service != gitstore.UploadPack && service != gitstore.UploadArchive:
+		return fault.Say(fault.Forbidden, "The command you're trying to execute is not allowed.")
+	case !access.MayGit(by.Credential, push) && push:
+		return fault.Say(fault.Forbidden, noUpload)
+	case !access.MayGit(by.Credential, push):
+		return fault.Say(fault.Forbidden, noDownload)
+	case push && !MayPush(by, p):
+		return fault.Say(fault.Forbidden, NotAllowedToPush)
+	case !push && !p.MayReadCode(by):
+		return fault.Say(fault.Forbidden, notAllowedToFetch)
+	}
+	return nil
+}
+
+// Exchange serves a git client. An error that comes before the first byte of
+// the answer may be a fault that the door shows in its own way.
+func (s *Service) Exchange(ctx context.Context, by access.Actor, p *project.Project, x Exchange) error {
+	if err := Admit(by, p, x.Service); err != nil {
+		return err
+	}
+	if x.Service == gitstore.ReceivePack {
+		return s.receive(ctx, by, p, x)
+	}
+	repo, err := s.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	if x.Service == gitstore.UploadArchive {
+		return shown(repo.SendArchive(ctx, x.In, x.Out))
+	}
+	return shown(repo.Fetch(ctx, gitstore.Fetch{
+		Protocol: x.Protocol, Stateless: x.Stateless, Advertise: x.Advertise, In: x.In, Out: x.Out, Notices: x.Notices,
+	}))
+}
+
+func (s *Service) receive(ctx context.Context, by access.Actor, p *project.Project, x Exchange) error {
+	a, err := s.Attempt(ctx, by, p, x.Via)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	var limit int64
+	if mb := s.Settings.Current().ReceiveMaxInputSize; mb != nil {
+		limit = int64(*mb) << 20
+	}
+	return shown(a.Repo.Push(ctx, gitstore.Push{
+		Stateless: x.Stateless, Advertise: x.Advertise, In: x.In, Out: x.Out, MaxSize: limit,
+		Approve: func(ctx context.Context, q gitstore.Quarantine, updates []gitstore.RefUpdate, options []string) error {
+			err := a.Approve(ctx, q, updates, keepOptions(options))
+			if refused, ok := errors.AsType[*gitstore.RefusedError](err); ok {
+				return &gitstore.RefusedError{Text: s.Names.Title() + ": " + refused.Text}
+			}
+			if err != nil {
+				s.Log.Error("checking a push", "project_id", p.ID, "error", err) // git only says that it failed
+			}
+			return err
+		},
+		Settle: func(ctx context.Context, moved []gitstore.RefUpdate, known bool) ([]string, error) {
+			if !known {
+				return x.Notices, a.Resolve(ctx)
+			}
+			return slices.Concat(x.Notices, s.hints(p, moved)), a.Settle(ctx, moved)
+		},
+	}))
+}
+
+// shown turns what the engine says into faults where a client should hear it.
+func shown(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, gitstore.ErrNoRepo):
+		return errors.Join(errFailed, err)
+	case errors.Is(err, gitstore.ErrUnavailable), errors.Is(err, gitstore.ErrTimeout):
+		return errors.Join(fault.Say(fault.Unavailable, "The repository cannot be reached. Please try again later."), err)
+	case errors.Is(err, gitstore.ErrInvalid):
+		return errors.Join(fault.Say(fault.BadParams, "The request makes no sense."), err)
+	case errors.Is(err, gitstore.ErrTooLarge):
+		return errors.Join(fault.Say(fault.TooLarge, "The request is too large."), err)
+	}
+	return err
+}
+
+// optionKeys are the push options that mean something. All others are dropped,
+// so that what a client says cannot pass for what we say.
+var optionKeys = []string{
+	"ci.skip", "ci.variable", "merge_request.create", "merge_request.target", "merge_request.title", "merge_request.description",
+	"merge_request.draft", "merge_request.label", "merge_request.unlabel", "merge_request.assign", "merge_request.unassign",
+	"merge_request.milestone", "merge_request.remove_source_branch", "merge_request.merge_when_pipeline_succeeds",
+}
+
+func keepOptions(options []string) []string {
+	return slices.DeleteFunc(slices.Clone(options), func(option string) bool {
+		key, _, _ := strings.Cut(option, "=")
+		return !slices.Contains(optionKeys, key) || len(option) > 1000 ||
+			strings.ContainsFunc(option, func(c rune) bool { return c < 0x20 || c == 0x7f || c == '\uFFFD' })
+	})
+}
+
+// hints are lines for someone who pushed a new branch.
+func (s *Service) hints(p *project.Project, moved []gitstore.RefUpdate) []string {
+	if len(moved) != 1 || moved[0].Old != gitstore.Zero || !p.Settings.PrintingMergeRequestLinkEnabled {
+		return nil
+	}
+	branch := gitstore.Ref{Name: moved[0].Name}.Branch()
+	if branch == "" || branch == s.Projects.BranchOf(p) {
+		return nil
+	}
+	return []string{
+		"", "To create a merge request for " + branch + ", visit:",
+		"  " + s.webURL(p, "merge_requests/new?merge_request%5Bsource_branch%5D="+url.QueryEscape(branch)), "",
+	}
+}
+
+// Moved tells someone who used a former path of a project of the present one.
+func Moved(from string, p *project.Project, address string) []string {
+	return []string{
+		"Project '" + from + "' was moved to '" + p.FullPath() + "'.", "", "Please update your Git remote:", "",
+		"  git remote set-url origin " + address, "",
+	}
+}

@@ -1,0 +1,258 @@
+package repository
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/gitstore"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/platform/failpoint"
+	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/project"
+)
+
+// settleTimeout bounds what is finished although the client has gone.
+const settleTimeout = time.Minute
+
+// Push moves refs for an actor who uses the API: the rules are asked, the
+// intent is written down, staged objects and refs become true, and one
+// transaction notes it with its event. q is the zero Quarantine when no object
+// is new. Refusals are faults with the text that git would show; a ref that is
+// not what it should be is gitstore.ErrConflict.
+func (s *Service) Push(ctx context.Context, by access.Actor, p *project.Project, q gitstore.Quarantine, updates ...gitstore.RefUpdate) error {
+	a, err := s.Attempt(ctx, by, p, ViaAPI)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return a.Move(ctx, q, updates...)
+}
+
+// Move is all of a push whose objects are staged: Approve, the refs, Settle.
+func (a *Attempt) Move(ctx context.Context, q gitstore.Quarantine, updates ...gitstore.RefUpdate) error {
+	if err := a.Approve(ctx, q, updates, nil); err != nil {
+		if refused, ok := errors.AsType[*gitstore.RefusedError](err); ok {
+			return fault.Say(fault.Rejected, "%s", refused.Text)
+		}
+		return err
+	}
+	// From here on the intent stands: it is carried out or found to be void,
+	// whether anybody waits for the answer or not.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	switch err := a.Repo.Apply(ctx, q, updates); {
+	case err == nil:
+		failpoint.Here(failpoint.RefsMoved)
+		err := a.Settle(ctx, updates)
+		failpoint.Here(failpoint.PushSettled)
+		return err
+	case errors.Is(err, gitstore.ErrConflict):
+		return errors.Join(err, a.Settle(ctx, nil))
+	default:
+		return errors.Join(err, a.Resolve(ctx))
+	}
+}
+
+// Attempt is a push under way, through any door. Its methods are called in
+// the order Approve, Settle, Close.
+type Attempt struct {
+	Repo *gitstore.Repo // its processes hold the ticket
+
+	s       *Service
+	by      access.Actor
+	project *project.Project
+	row     *Repository
+	via     Via
+	ticket  *gitstore.Ticket
+	push    *Push // nil until approved
+}
+
+var errReadOnly = fault.Say(fault.Forbidden, "The repository is temporarily read-only. Please try again later.")
+
+// Attempt begins a push to a project that the actor sees.
+func (s *Service) Attempt(ctx context.Context, by access.Actor, p *project.Project, via Via) (*Attempt, error) {
+	row, err := s.Find(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if row.ReadOnly {
+		return nil, errReadOnly
+	}
+	repo, err := s.open(ctx, p, row)
+	if err != nil {
+		return nil, err
+	}
+	ticket, err := repo.Ticket()
+	if err != nil {
+		return nil, err
+	}
+	return &Attempt{Repo: repo.Holding(ticket), s: s, by: by, project: p, row: row, via: via, ticket: ticket}, nil
+}
+
+// Approve judges every ref and writes the intent down. The objects may still
+// be in a quarantine. A refusal is a *gitstore.RefusedError.
+func (a *Attempt) Approve(ctx context.Context, q gitstore.Quarantine, updates []gitstore.RefUpdate, options []string) error {
+	s := a.s
+	if err := s.judge(ctx, a.by, a.project, a.row, a.Repo.In(q), a.via, updates); err != nil {
+		return err
+	}
+	if q != (gitstore.Quarantine{}) {
+		if err := s.checkPointers(ctx, a.project, a.Repo.In(q), updates); err != nil {
+			return err
+		}
+	}
+	failpoint.Here(failpoint.PushJudged)
+	id, err := postgres.Value[int64](ctx, s.DB, sqlNextPush)
+	if err != nil {
+		return err
+	}
+	if err := a.ticket.Number(id); err != nil {
+		return err
+	}
+	push := &Push{
+		ID: id, ProjectID: a.project.ID, Via: a.via, State: Pending, Updates: updates, Options: slices.Clip(options), CreatedAt: s.Clock.Now(),
+	}
+	if push.Options == nil {
+		push.Options = []string{}
+	}
+	if a.by.SignedIn() {
+		push.UserID = new(a.by.ID())
+	}
+	_, err = s.DB.Exec(ctx, sqlIntend, push.ID, push.ProjectID, push.UserID, push.Via, push.Updates, push.Options, push.CreatedAt)
+	if err != nil {
+		return goneProject.Translate(err)
+	}
+	a.push = push
+	failpoint.Here(failpoint.PushIntended)
+	return nil
+}
+
+// Settle notes what is known to have become of an approved push and tells the
+// other rooms, in one transaction.
+func (a *Attempt) Settle(ctx context.Context, moved []gitstore.RefUpdate) error {
+	if a.push == nil {
+		return nil
+	}
+	return a.s.settle(ctx, a.Repo, a.project, a.by, *a.push, moved)
+}
+
+// Resolve is Settle for when git did not say what it did, and has ended.
+func (a *Attempt) Resolve(ctx context.Context) error {
+	if a.push == nil {
+		return nil
+	}
+	return a.s.resolve(ctx, a.Repo, a.project, a.by, *a.push)
+}
+
+// Close ends the attempt. A push that was approved and not settled is left to
+// the job.
+func (a *Attempt) Close() {
+	if err := a.ticket.Close(); err != nil {
+		a.s.Log.Error("giving back the ticket of a push", "project_id", a.project.ID, "error", err)
+	}
+}
+
+// MayPush reports whether an actor may write to the repository at all; the
+// rules about single refs come on top.
+func MayPush(by access.Actor, p *project.Project) bool {
+	return !p.Archived && p.Features.Repository != project.Off && access.Holds(by, access.PushCode, p.Place())
+}
+
+// Pushed reports whether someone ever pushed to the repository of a project.
+func (s *Service) Pushed(ctx context.Context, projectID, userID int64) (bool, error) {
+	return postgres.Value[bool](ctx, s.DB, sqlPushed, projectID, userID)
+}
+
+// resolve finds out which refs of a pending push moved, and settles it.
+func (s *Service) resolve(ctx context.Context, repo *gitstore.Repo, p *project.Project, by access.Actor, push Push) error {
+	now, err := values(ctx, repo, push.Updates)
+	if err != nil {
+		return fmt.Errorf("reading refs after a push: %w", err)
+	}
+	since, err := postgres.All[Push](ctx, s.DB, sqlSince, push.ProjectID, push.ID, push.CreatedAt, sinceLimit)
+	if err != nil {
+		return err
+	}
+	return s.settle(ctx, repo, p, by, push, landed(push.Updates, now, since))
+}
+
+// settle notes which refs of a pending push moved. It may be called any number
+// of times, by the process that took the push and by the job, and counts once.
+func (s *Service) settle(ctx context.Context, repo *gitstore.Repo, p *project.Project, by access.Actor, push Push, moved []gitstore.RefUpdate) error {
+	head, err := s.firstBranch(ctx, repo, p, moved)
+	if err != nil {
+		return err
+	}
+	return s.DB.InTx(ctx, func(tx pgx.Tx) error { return s.note(ctx, tx, p, by, push, moved, head) })
+}
+
+// sinceLimit is how many later pushes to one repository are looked at.
+const sinceLimit = 1000
+
+// note is the one transaction after the refs moved.
+func (s *Service) note(ctx context.Context, tx pgx.Tx, p *project.Project, by access.Actor, push Push, moved []gitstore.RefUpdate, head string) error {
+	push.State = Done
+	if len(moved) == 0 {
+		push.State, moved = Void, push.Updates
+	}
+	now := s.Clock.Now()
+	tag, err := tx.Exec(ctx, sqlSettle, push.ID, push.State, moved, now)
+	if err != nil || tag.RowsAffected() == 0 || push.State == Void {
+		return err
+	}
+	wasEmpty, err := postgres.Value[bool](ctx, tx, sqlPushedAt, p.ID, now)
+	if err != nil {
+		return err
+	}
+	if wasEmpty {
+		if err := s.protectFirst(ctx, tx, p, cmp.Or(head, s.Projects.BranchOf(p))); err != nil {
+			return err
+		}
+	}
+	if err := s.Projects.NotePush(ctx, tx, p.ID, now, head); err != nil {
+		return err
+	}
+	push.Updates = moved
+	if err := s.Queue.Insert(ctx, tx, MaintainArgs{ProjectID: p.ID}, jobqueue.Unique(), jobqueue.At(now.Add(maintainDelay))); err != nil {
+		return err
+	}
+	err = s.Bus.Publish(ctx, tx, Pushed{Push: push, Project: p, By: by, Updates: moved})
+	failpoint.Here(failpoint.PushNoting)
+	return err
+}
+
+// firstBranch makes a pushed branch the default one, if the repository has no
+// branch of the name that was to be it, and reports its name.
+func (s *Service) firstBranch(ctx context.Context, repo *gitstore.Repo, p *project.Project, moved []gitstore.RefUpdate) (string, error) {
+	var first string
+	for _, u := range moved {
+		if name := (gitstore.Ref{Name: u.Name}).Branch(); name != "" && u.Old == gitstore.Zero && first == "" {
+			first = name
+		}
+	}
+	if first == "" {
+		return "", nil
+	}
+	head, err := repo.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	switch _, err := repo.Ref(ctx, gitstore.Branches+head); {
+	case err == nil:
+		if p.DefaultBranch == nil {
+			return head, nil
+		}
+		return "", nil
+	case !errors.Is(err, gitstore.ErrNotFound):
+		return "", err
+	}
+	return first, repo.SetHead(ctx, first)
+}
