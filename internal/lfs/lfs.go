@@ -1,0 +1,44 @@
+// Package lfs owns large files: which project has which, where their bytes
+// are, and who is working on which path. The bytes are in the blob store under
+// their digest; a project has what was uploaded to it, bytes and all. Knowing a
+// digest proves nothing.
+//
+// It does not own the door (githttp), which says who asks and what they may do,
+// nor the pointers, which are ordinary files in a repository.
+//
+// Tables: lfs_objects, lfs_project_objects, lfs_locks.
+package lfs
+
+import (
+	"regexp"
+	"time"
+)
+
+// Object is a large file by its digest.
+type Object struct {
+	OID  string
+	Size int64
+}
+
+var oidPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// valid reports whether the object can be one at all.
+func (o Object) valid() bool { return oidPattern.MatchString(o.OID) && o.Size >= 0 }
+
+// key is where the bytes are. It is made of a checked digest alone.
+func (o Object) key() string { return "lfs/" + o.OID[:2] + "/" + o.OID[2:4] + "/" + o.OID }
+
+// Lock says that somebody works on a path.
+type Lock struct {
+	ID        int64
+	UserID    int64
+	OwnerName string
+	Path      string
+	CreatedAt time.Time
+}
+
+// grace is how long bytes stay that no project has.
+const grace = 7 * 24 * time.Hour
+
+// ticketLife is how long a ticket given out over SSH opens the door.
+const ticketLife = 30 * time.Minute

@@ -1,0 +1,415 @@
+package lfs_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/group/grouptest"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/wire"
+	"stithy/internal/lfs"
+	"stithy/internal/platform/blob"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/postgres/postgrestest"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/project"
+	"stithy/internal/project/projecttest"
+	"stithy/internal/user/usertest"
+)
+
+// world is two projects of strangers, as the door sees them.
+type world struct {
+	*lfs.Service
+	db          *postgres.DB
+	now         time.Time
+	mine, elses *project.Project
+	me, other   access.Actor
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{db: postgrestest.New(t), now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC)}
+	blobs, err := blob.Open("", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Service = lfs.New(lfs.Deps{
+		DB: w.db, Blobs: blobs, Box: secretbox.Random(), Clock: clock.Clock(func() time.Time { return w.now }),
+		ExternalURL: "https://forge.example", Names: wire.Names{Service: "svc", Errors: "errsvc"},
+	})
+	for _, actor := range []*access.Actor{&w.me, &w.other} {
+		u := usertest.New(t, w.db)
+		*actor = access.Actor{Person: &access.Person{ID: u.ID, Username: u.Username, Name: u.Name}}
+	}
+	g := grouptest.New(t, w.db, grouptest.Named("team"))
+	w.mine, w.elses = projecttest.New(t, w.db, g.ID, projecttest.Named("mine")), projecttest.New(t, w.db, g.ID, projecttest.Named("else"))
+	w.mine.Role, w.mine.Settings.LFSEnabled, w.elses.Settings.LFSEnabled = access.Developer, true, true
+	return w
+}
+
+type reply struct {
+	status int
+	body   string
+}
+
+func (r reply) into(t *testing.T, v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(r.body), v); err != nil {
+		t.Fatalf("%v in %s", err, r.body)
+	}
+}
+
+// ask sends a request of an actor who may push to a project.
+func (w *world) ask(by access.Actor, p *project.Project, method, path, body string) reply {
+	return w.visit(lfs.Visit{Actor: by, Project: p, Push: true}, method, path, body)
+}
+
+func (w *world) visit(v lfs.Visit, method, path, body string) reply {
+	r := httptest.NewRequest(method, "/team/mine.git/"+path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/vnd.git-lfs+json; charset=utf-8")
+	r.Header.Set("Authorization", "Basic bWU6dG9rZW4=")
+	rest, _, _ := strings.Cut(path, "?")
+	rec := httptest.NewRecorder()
+	w.Serve(rec, r, v, rest)
+	return reply{rec.Code, rec.Body.String()}
+}
+
+func digest(body string) string {
+	sum := sha256.Sum256([]byte(body))
+	return hex.EncodeToString(sum[:])
+}
+
+type plan struct {
+	Objects []struct {
+		OID     string
+		Actions map[string]struct {
+			Href   string
+			Header map[string]string
+		}
+		Error *struct{ Code int }
+	}
+}
+
+func (w *world) batch(t *testing.T, p *project.Project, operation, body string) plan {
+	t.Helper()
+	got := w.ask(w.me, p, "POST", "info/lfs/objects/batch",
+		fmt.Sprintf(`{"operation":%q,"transfers":["basic"],"objects":[{"oid":%q,"size":%d}]}`, operation, digest(body), len(body)))
+	if got.status != http.StatusOK {
+		t.Fatalf("%+v", got)
+	}
+	var in plan
+	got.into(t, &in)
+	return in
+}
+
+func (w *world) upload(t *testing.T, p *project.Project, body string) {
+	t.Helper()
+	if got := w.ask(w.me, p, "PUT", fmt.Sprintf("svc-lfs/objects/%s/%d", digest(body), len(body)), body); got.status != http.StatusOK {
+		t.Fatalf("%+v", got)
+	}
+}
+
+func TestAnObjectGoesInAndComesOut(t *testing.T) {
+	t.Parallel()
+	w, body := newWorld(t), "large"
+	up := w.batch(t, w.mine, "upload", body).Objects[0].Actions["upload"]
+	if want := "https://forge.example/team/mine.git/svc-lfs/objects/" + digest(body) + "/5"; up.Href != want || up.Header["Authorization"] == "" {
+		t.Errorf("%+v, want %s", up, want)
+	}
+	w.upload(t, w.mine, body)
+	if again := w.batch(t, w.mine, "upload", body).Objects[0]; len(again.Actions) != 0 || again.Error != nil {
+		t.Errorf("what is there is to be sent again: %+v", again)
+	}
+	down := w.batch(t, w.mine, "download", body).Objects[0].Actions["download"]
+	if got := w.ask(w.me, w.mine, "GET", strings.TrimPrefix(down.Href, "https://forge.example/team/mine.git/"), ""); got != (reply{200, body}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestGI09_ADigestIsNoProofOfPossession(t *testing.T) {
+	t.Parallel()
+	w, body := newWorld(t), "secret of another"
+	w.upload(t, w.elses, body)
+	if got := w.batch(t, w.mine, "download", body).Objects[0]; got.Error == nil || got.Error.Code != http.StatusNotFound {
+		t.Errorf("%+v", got)
+	}
+	if got := w.ask(w.me, w.mine, "GET", "svc-lfs/objects/"+digest(body), ""); got.status != http.StatusNotFound {
+		t.Errorf("%+v", got)
+	}
+	// The bytes are there, but this project has to show that it has them.
+	if got := w.batch(t, w.mine, "upload", body).Objects[0]; got.Actions["upload"].Href == "" {
+		t.Errorf("%+v", got)
+	}
+	if got := w.ask(w.me, w.mine, "PUT", fmt.Sprintf("svc-lfs/objects/%s/%d", digest(body), len(body)), strings.Repeat("x", len(body))); got.status != 422 {
+		t.Errorf("%+v", got)
+	}
+	if got := w.ask(w.me, w.elses, "GET", "svc-lfs/objects/"+digest(body), ""); got != (reply{200, body}) {
+		t.Errorf("wrong bytes took the place of the right ones: %+v", got)
+	}
+}
+
+func TestGI10_OnlyWhatTheDigestSaysIsStored(t *testing.T) {
+	t.Parallel()
+	w, body := newWorld(t), "right bytes"
+	oid, size := digest(body), len(body)
+	for _, path := range []string{
+		oid + "/4", oid[:63] + "/11", strings.ToUpper(oid) + "/11", "../" + oid[3:] + "/11", "..%2f" + oid[5:] + "/11", oid + "/-1", oid + "/x", oid, "/11",
+		strings.Repeat("0", 64) + "/11", oid + "/11/x",
+	} {
+		if got := w.ask(w.me, w.mine, "PUT", "svc-lfs/objects/"+path, body); got.status != http.StatusUnprocessableEntity && got.status != http.StatusNotFound {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+	for _, wrong := range []string{"wrong bytes", body + "!", body[:4], ""} {
+		if err := w.Store(t.Context(), w.mine.ID, lfs.Object{OID: oid, Size: int64(size)}, strings.NewReader(wrong)); err == nil {
+			t.Errorf("%q was stored as %q", wrong, body)
+		}
+	}
+	stored, err := w.Blobs.List(t.Context(), "", "", 10)
+	if err != nil || len(stored) != 0 {
+		t.Errorf("%v, %v", stored, err)
+	}
+}
+
+func TestWhoMayNotPushUploadsAndLocksNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	reader := lfs.Visit{Actor: w.other, Project: w.mine}
+	oid := digest("x")
+	for path, body := range map[string]string{
+		"POST info/lfs/objects/batch":       `{"operation":"upload","objects":[]}`,
+		"PUT svc-lfs/objects/" + oid + "/1": "x",
+		"POST info/lfs/locks":               `{"path":"a"}`,
+		"POST info/lfs/locks/verify":        `{}`,
+		"POST info/lfs/locks/1/unlock":      `{}`,
+	} {
+		method, path, _ := strings.Cut(path, " ")
+		if got := w.visit(reader, method, path, body); got.status != http.StatusForbidden {
+			t.Errorf("%s %s: %+v", method, path, got)
+		}
+	}
+	if got := w.visit(reader, "GET", "info/lfs/locks", ""); got.status != http.StatusOK {
+		t.Errorf("%+v", got)
+	}
+	off := *w.mine
+	off.Settings.LFSEnabled = false
+	if got := w.ask(w.me, &off, "POST", "info/lfs/objects/batch", `{"operation":"download","objects":[]}`); got.status != http.StatusNotFound {
+		t.Errorf("where large files are off: %+v", got)
+	}
+}
+
+func TestABatchOfOddThingsIsAnsweredAndBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	many := strings.TrimSuffix(strings.Repeat(`{"oid":"x","size":1},`, 1001), ",")
+	for body, want := range map[string]int{
+		`{`:                                   422,
+		`[]`:                                  422,
+		`{"operation":"delete","objects":[]}`: 422,
+		`{"operation":"download"}`:            200,
+		`{"operation":"download","objects":[` + many + `]}`:                            413,
+		`{"operation":"download","hash_algo":"sha512","objects":[]}`:                   422,
+		`{"operation":"download","objects":[{"oid":"../../x","size":1}]}`:              200,
+		`{"operation":"upload","objects":[{"oid":"` + digest("x") + `","size":-1}]}`:   200,
+		`{"operation":"upload","objects":[{"oid":"` + digest("x") + `","size":1e99}]}`: 200,
+		`{"operation":"download","objects":["` + strings.Repeat("x", 5<<20) + `"]}`:    413,
+	} {
+		got := w.ask(w.me, w.mine, "POST", "info/lfs/objects/batch", body)
+		if got.status != want {
+			t.Errorf("%.60s: %d, want %d: %.200s", body, got.status, want, got.body)
+		}
+		var in plan
+		if got.status == 200 {
+			got.into(t, &in)
+		}
+		for _, o := range in.Objects {
+			if o.Error == nil || len(o.Actions) > 0 {
+				t.Errorf("%.60s: %+v", body, o)
+			}
+		}
+	}
+}
+
+func TestALockHoldsOthersOffUntilItIsTakenAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var mine struct{ Lock struct{ ID, Path string } }
+	got := w.ask(w.me, w.mine, "POST", "info/lfs/locks", `{"path":"art/ship.psd"}`)
+	if got.into(t, &mine); got.status != http.StatusCreated || mine.Lock.Path != "art/ship.psd" {
+		t.Fatalf("%+v", got)
+	}
+	if got := w.ask(w.other, w.mine, "POST", "info/lfs/locks", `{"path":"art/ship.psd"}`); got.status != http.StatusConflict || !strings.Contains(got.body, `"lock"`) {
+		t.Errorf("%+v", got)
+	}
+	var sides struct{ Ours, Theirs []struct{ ID string } }
+	w.ask(w.other, w.mine, "POST", "info/lfs/locks/verify", `{}`).into(t, &sides)
+	if len(sides.Ours) != 0 || len(sides.Theirs) != 1 {
+		t.Errorf("%+v", sides)
+	}
+	unlock := "info/lfs/locks/" + mine.Lock.ID + "/unlock"
+	for _, body := range []string{`{}`, `{"force":true}`} {
+		if got := w.ask(w.other, w.mine, "POST", unlock, body); got.status != http.StatusForbidden {
+			t.Errorf("a developer unlocks for another with %s: %+v", body, got)
+		}
+	}
+	if got := w.ask(w.me, w.elses, "POST", unlock, `{}`); got.status != http.StatusNotFound {
+		t.Errorf("through another project: %+v", got)
+	}
+	maintained := *w.mine
+	maintained.Role = access.Maintainer
+	if got := w.ask(w.other, &maintained, "POST", unlock, `{"force":true}`); got.status != http.StatusOK {
+		t.Errorf("%+v", got)
+	}
+	if got := w.ask(w.me, w.mine, "POST", unlock, `{}`); got.status != http.StatusNotFound {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestLocksComeInPages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 5 {
+		w.ask(w.me, w.mine, "POST", "info/lfs/locks", fmt.Sprintf(`{"path":"f%d"}`, i))
+	}
+	var paths []string
+	for cursor := ""; ; {
+		var page struct {
+			Locks      []struct{ Path string }
+			NextCursor string `json:"next_cursor"`
+		}
+		w.ask(w.me, w.mine, "GET", "info/lfs/locks?limit=2&cursor="+cursor, "").into(t, &page)
+		for _, l := range page.Locks {
+			paths = append(paths, l.Path)
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	if got := strings.Join(paths, " "); got != "f0 f1 f2 f3 f4" {
+		t.Error(got)
+	}
+	var one struct{ Locks []struct{ Path string } }
+	if w.ask(w.me, w.mine, "GET", "info/lfs/locks?path=f3", "").into(t, &one); len(one.Locks) != 1 || one.Locks[0].Path != "f3" {
+		t.Errorf("%+v", one)
+	}
+}
+
+func TestDL03_BytesGoOnlyAfterNobodyHadThemForAWeek(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.upload(t, w.mine, "shared")
+	w.upload(t, w.elses, "shared")
+	w.upload(t, w.mine, "alone")
+	err := w.db.InTx(t.Context(), func(tx pgx.Tx) error {
+		if err := w.OnProjectRemoving(t.Context(), tx, project.Removing{ProjectID: w.mine.ID}); err != nil {
+			return err
+		}
+		_, err := tx.Exec(t.Context(), `delete from lfs_project_objects where project_id = $1`, w.mine.ID)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := func() string {
+		t.Helper()
+		if err := w.Sweep(context.WithoutCancel(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		var bodies []string
+		stored, err := w.Blobs.List(t.Context(), "lfs/", "", 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, info := range stored {
+			body, err := w.Blobs.Open(t.Context(), info.Key, 0, -1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := io.ReadAll(body)
+			_ = body.Close()
+			bodies = append(bodies, string(text))
+		}
+		return strings.Join(bodies, " ")
+	}
+	w.now = w.now.Add(6 * 24 * time.Hour)
+	if got := left(); !strings.Contains(got, "alone") || !strings.Contains(got, "shared") {
+		t.Errorf("after six days: %s", got)
+	}
+	w.now = w.now.Add(2 * 24 * time.Hour)
+	if got := left(); got != "shared" {
+		t.Errorf("after eight days: %s", got)
+	}
+	w.upload(t, w.elses, "alone") // and it may come back
+	if got := left(); !strings.Contains(got, "alone") {
+		t.Errorf("after it came back: %s", got)
+	}
+}
+
+func TestWhatAJobIsTakingAwayIsNotTakenIn(t *testing.T) {
+	t.Parallel()
+	w, body := newWorld(t), "between"
+	w.upload(t, w.mine, body)
+	if _, err := w.db.Exec(t.Context(), `update lfs_objects set removing = true, left_at = created_at`); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.ask(w.me, w.elses, "PUT", fmt.Sprintf("svc-lfs/objects/%s/%d", digest(body), len(body)), body); got.status != http.StatusServiceUnavailable {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAForkHasWhatItsSourceHad(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.upload(t, w.mine, "before")
+	w.elses.ForkedFromID = &w.mine.ID
+	if err := w.db.InTx(t.Context(), func(tx pgx.Tx) error { return w.OnForked(t.Context(), tx, project.ForkMade{Fork: w.elses}) }); err != nil {
+		t.Fatal(err)
+	}
+	w.upload(t, w.mine, "after")
+	missing, err := w.Missing(t.Context(), w.elses.ID, []string{digest("before"), digest("after")})
+	if err != nil || len(missing) != 1 || missing[0] != digest("after") {
+		t.Errorf("%v, %v", missing, err)
+	}
+}
+
+func TestATicketSpeaksForItsHolderAndForHalfAnHour(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	secret, life, err := w.Ticket(7, 0, 8, true)
+	if err != nil || life != 30*time.Minute {
+		t.Fatal(life, err)
+	}
+	if got, ok := w.ReadTicket(secret.Reveal()); !ok || got != (lfs.Holder{UserID: 7, ProjectID: 8, Push: true}) {
+		t.Errorf("%+v, %v", got, ok)
+	}
+	text := []byte(secret.Reveal())
+	for i := range text {
+		forged := bytes.Clone(text)
+		forged[i] ^= 1
+		if got, ok := w.ReadTicket(string(forged)); ok {
+			t.Errorf("byte %d changed: %+v", i, got)
+		}
+	}
+	for _, other := range []string{"", "lfst-", "lfst-00", "glpat-x", secret.Reveal()[5:]} {
+		if _, ok := w.ReadTicket(other); ok {
+			t.Errorf("%q is a ticket", other)
+		}
+	}
+	w.now = w.now.Add(life)
+	if _, ok := w.ReadTicket(secret.Reveal()); ok {
+		t.Error("the ticket outlives its time")
+	}
+}

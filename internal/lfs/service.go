@@ -1,0 +1,279 @@
+package lfs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"hash"
+	"io"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/wire"
+	"stithy/internal/platform/blob"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/project"
+)
+
+// Deps is what the room needs from below.
+type Deps struct {
+	DB          *postgres.DB
+	Blobs       blob.Store
+	Box         *secretbox.Box
+	Clock       clock.Clock
+	ExternalURL string
+	Names       wire.Names
+}
+
+// Service is the use cases of large files.
+type Service struct{ Deps }
+
+// New puts the room together.
+func New(d Deps) *Service { return &Service{Deps: d} }
+
+var (
+	errMissing  = fault.Missing("Object")
+	errMismatch = errors.New("lfs: the bytes are not what the digest says")
+	errBusy     = fault.Say(fault.Unavailable, "The object is being removed. Try again in a minute.")
+	errSize     = fault.Say(fault.Unprocessable, "The object is known with another size.")
+)
+
+// has reads which of the objects a project has, by digest.
+func (s *Service) has(ctx context.Context, projectID int64, objects []Object) (map[string]int64, error) {
+	oids := make([]string, 0, len(objects))
+	for _, o := range objects {
+		oids = append(oids, o.OID)
+	}
+	rows, err := postgres.All[Object](ctx, s.DB, sqlHas, projectID, oids)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]int64, len(rows))
+	for _, o := range rows {
+		known[o.OID] = o.Size
+	}
+	return known, nil
+}
+
+// Missing are those of the digests that a project does not have.
+func (s *Service) Missing(ctx context.Context, projectID int64, oids []string) ([]string, error) {
+	objects := make([]Object, 0, len(oids))
+	for _, oid := range oids {
+		objects = append(objects, Object{OID: oid})
+	}
+	known, err := s.has(ctx, projectID, objects)
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	for _, oid := range oids {
+		if _, ok := known[oid]; !ok {
+			missing = append(missing, oid)
+		}
+	}
+	return missing, nil
+}
+
+// Store takes the bytes of an object for a project. The row is the intent; a
+// crash before the link leaves bytes that the sweep takes away. Bytes that are
+// there already are sent again, since only who has them can do so.
+func (s *Service) Store(ctx context.Context, projectID int64, o Object, body io.Reader) error {
+	if !o.valid() {
+		return fault.Say(fault.Unprocessable, "The object's digest or size is not valid.")
+	}
+	type state struct {
+		Size     int64
+		Removing bool
+	}
+	known, err := postgres.One[state](ctx, s.DB, sqlExpect, o.OID, o.Size, s.Clock.Now())
+	switch {
+	case err != nil:
+		return err
+	case known.Removing:
+		return errBusy
+	case known.Size != o.Size:
+		return errSize
+	}
+	err = s.Blobs.Put(ctx, o.key(), &proven{from: body, sum: sha256.New(), want: o.OID}, o.Size)
+	if errors.Is(err, errMismatch) || errors.Is(err, blob.ErrSize) {
+		return fault.Say(fault.Unprocessable, "The bytes are not what the digest and the size say.")
+	}
+	if err != nil {
+		return err
+	}
+	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlLink, projectID, o.OID, s.Clock.Now()); err != nil {
+			return postgres.Faults{"lfs_project_objects_project_id_fkey": fault.Missing("Project")}.Translate(err)
+		}
+		_, err := tx.Exec(ctx, sqlInUse, o.OID)
+		return err
+	})
+}
+
+// proven gives the bytes of a reader and fails at their end if their digest is
+// not the one wanted.
+type proven struct {
+	from io.Reader
+	sum  hash.Hash
+	want string
+}
+
+func (p *proven) Read(b []byte) (int, error) {
+	n, err := p.from.Read(b)
+	p.sum.Write(b[:n])
+	if errors.Is(err, io.EOF) && hex.EncodeToString(p.sum.Sum(nil)) != p.want {
+		err = errMismatch
+	}
+	return n, err
+}
+
+// Has reports whether a project has any large file.
+func (s *Service) Has(ctx context.Context, projectID int64) (bool, error) {
+	return postgres.Value[bool](ctx, s.DB, sqlHasAny, projectID)
+}
+
+// Size is how large an object of a project is.
+func (s *Service) Size(ctx context.Context, projectID int64, oid string) (int64, error) {
+	o := Object{OID: oid}
+	if !o.valid() {
+		return 0, errMissing
+	}
+	known, err := s.has(ctx, projectID, []Object{o})
+	if err != nil {
+		return 0, err
+	}
+	size, ok := known[oid]
+	if !ok {
+		return 0, errMissing
+	}
+	return size, nil
+}
+
+// Open reads an object that a project has.
+func (s *Service) Open(ctx context.Context, projectID int64, oid string) (int64, io.ReadCloser, error) {
+	size, err := s.Size(ctx, projectID, oid)
+	if err != nil {
+		return 0, nil, err
+	}
+	body, err := s.Blobs.Open(ctx, Object{OID: oid}.key(), 0, -1)
+	return size, body, err
+}
+
+// OnForked gives a fork what its source has.
+func (s *Service) OnForked(ctx context.Context, tx pgx.Tx, e project.ForkMade) error {
+	_, err := tx.Exec(ctx, sqlLinkAll, *e.Fork.ForkedFromID, e.Fork.ID, s.Clock.Now())
+	return err
+}
+
+// OnProjectRemoving notes what only this project had; the bytes stay a while.
+func (s *Service) OnProjectRemoving(ctx context.Context, tx pgx.Tx, e project.Removing) error {
+	_, err := tx.Exec(ctx, sqlLeave, e.ProjectID, s.Clock.Now())
+	return err
+}
+
+// ticket is what a client that came over SSH shows at the HTTP door.
+type ticket struct {
+	UserID    int64 `json:"u,omitempty"`
+	KeyID     int64 `json:"k,omitempty"` // of a deploy key
+	ProjectID int64 `json:"p"`
+	Push      bool  `json:"w,omitempty"`
+	Until     int64 `json:"t"`
+}
+
+// ticketPlace keeps tickets apart from all else that the box seals.
+const ticketPlace = "lfs.ticket"
+
+// Ticket is a short-lived secret that stands for a person, or a deploy key, at
+// one project.
+func (s *Service) Ticket(userID, keyID, projectID int64, push bool) (secretbox.Secret, time.Duration, error) {
+	text, err := json.Marshal(ticket{
+		UserID: userID, KeyID: keyID, ProjectID: projectID, Push: push, Until: s.Clock.Now().Add(ticketLife).Unix(),
+	})
+	if err != nil {
+		return "", 0, err
+	}
+	sealed, err := s.Box.Seal(text, ticketPlace)
+	return secretbox.Secret(ticketPrefix + hex.EncodeToString(sealed)), ticketLife, err
+}
+
+// ticketPrefix lets a door see what it was given.
+const ticketPrefix = "lfst-"
+
+// Holder is whom a ticket stands for, and for what.
+type Holder struct {
+	UserID, KeyID int64
+	ProjectID     int64
+	Push          bool
+}
+
+// ReadTicket finds out what a ticket says. Whether its holder still may is for
+// the door to ask.
+func (s *Service) ReadTicket(secret string) (Holder, bool) {
+	sealed, err := hex.DecodeString(secret[min(len(ticketPrefix), len(secret)):])
+	if err != nil || len(secret) < len(ticketPrefix) || secret[:len(ticketPrefix)] != ticketPrefix {
+		return Holder{}, false
+	}
+	text, err := s.Box.Open(sealed, ticketPlace)
+	if err != nil {
+		return Holder{}, false
+	}
+	var t ticket
+	if json.Unmarshal(text, &t) != nil || s.Clock.Now().Unix() >= t.Until {
+		return Holder{}, false
+	}
+	return Holder{UserID: t.UserID, KeyID: t.KeyID, ProjectID: t.ProjectID, Push: t.Push}, true
+}
+
+// Lock notes that the actor works on a path. One that is taken is Conflict,
+// with the lock that is in the way.
+func (s *Service) Lock(ctx context.Context, by access.Actor, projectID int64, path string) (Lock, error) {
+	if path == "" || len(path) > 4096 {
+		return Lock{}, fault.Say(fault.Unprocessable, "path is not valid")
+	}
+	l, err := postgres.One[Lock](ctx, s.DB, sqlLock, projectID, by.ID(), path, s.Clock.Now())
+	if !errors.Is(err, postgres.ErrNoRows) {
+		return l, err
+	}
+	l, err = postgres.One[Lock](ctx, s.DB, sqlLockAt, projectID, path)
+	if err != nil {
+		return l, err
+	}
+	return l, fault.Say(fault.Conflict, "already locked")
+}
+
+// Locks lists the locks of a project after an id, of one path if one is given.
+func (s *Service) Locks(ctx context.Context, projectID, after int64, path string, limit int) (locks []Lock, more bool, err error) {
+	locks, err = postgres.All[Lock](ctx, s.DB, sqlLocks, projectID, after, path, limit+1)
+	if len(locks) > limit {
+		locks, more = locks[:limit], true
+	}
+	return locks, more, err
+}
+
+// Unlock ends a lock: one's own, or by force that of another where the actor
+// maintains the project.
+func (s *Service) Unlock(ctx context.Context, by access.Actor, p *project.Project, id int64, force bool) (l Lock, err error) {
+	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		l, err = postgres.One[Lock](ctx, tx, sqlFindLock, p.ID, id)
+		switch {
+		case errors.Is(err, postgres.ErrNoRows):
+			return fault.Missing("Lock")
+		case err != nil:
+			return err
+		case !by.Is(l.UserID) && !force:
+			return fault.Because(fault.Forbidden, "%s is locked by %s", l.Path, l.OwnerName)
+		case !by.Is(l.UserID) && !access.Holds(by, access.AdminProtection, p.Place()):
+			return fault.Because(fault.Forbidden, "You must have maintainer access to force delete a lock")
+		}
+		_, err := tx.Exec(ctx, sqlUnlock, p.ID, id)
+		return err
+	})
+	return l, err
+}
