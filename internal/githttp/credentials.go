@@ -1,0 +1,134 @@
+package githttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"stithy/internal/deploytoken"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/user"
+)
+
+// visitor is whoever came, as far as they proved who they are.
+type visitor struct {
+	access.Actor
+	token *deploytoken.Bearer // a deploy token, which is nobody
+}
+
+// known reports whether anything was proved.
+func (v visitor) known() bool { return v.SignedIn() || v.token != nil }
+
+var (
+	// errUnknown asks for credentials, or for better ones.
+	errUnknown = fault.New(fault.Unauthenticated)
+	// errPassword says that no password will do, so git need not ask for one.
+	errPassword = &fault.Error{Kind: fault.Unauthenticated, Reason: "password"}
+	errBanned   = fault.Say(fault.Forbidden, "Forbidden")
+)
+
+// authenticate finds out who sends a request. Credentials are not needed
+// everywhere, but those that come must be good.
+func (d *Door) authenticate(r *http.Request, w http.ResponseWriter) (visitor, error) {
+	from := address(w)
+	if r.Header.Get("Authorization") == "" {
+		return visitor{Actor: access.Actor{Address: from}}, nil
+	}
+	if d.bans.banned(from) {
+		return visitor{}, errBanned
+	}
+	name, secret, ok := r.BasicAuth()
+	if !ok || strings.ContainsRune(name, 0) || strings.ContainsRune(secret, 0) || len(name) > 1000 || len(secret) > 1000 {
+		return visitor{}, errUnknown
+	}
+	v, err := d.prove(r.Context(), name, secret, from, r.Method == http.MethodGet)
+	if fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.TokenUnusable) {
+		if name != jobUser {
+			d.bans.failed(from)
+		}
+		if !errors.Is(err, errPassword) {
+			err = errUnknown
+		}
+		return visitor{}, err
+	}
+	if f, ok := fault.Of(err); ok {
+		return visitor{}, fault.Say(fault.Forbidden, "%s", f.Error()) // an account that may not be used, and why
+	}
+	if err == nil {
+		d.bans.forgive(from)
+	}
+	v.Address = from
+	return v, err
+}
+
+// jobUser is the user name of jobs, whatever the service is called.
+const jobUser = "gitlab-ci-token"
+
+// prove goes through what a user name and a secret may be, in the order that
+// clients rely on. The kind of a secret is never guessed from its name alone:
+// each kind has digests of its own.
+func (d *Door) prove(ctx context.Context, name, secret string, from netip.Addr, reading bool) (visitor, error) {
+	kinds := []access.Kind{access.PersonalToken}
+	switch name {
+	case jobUser, d.Names.Service + "-ci-token":
+		kinds = []access.Kind{access.JobToken, access.PersonalToken}
+	case "oauth2":
+		kinds = []access.Kind{access.OAuthToken, access.PersonalToken}
+	}
+	actor, err := d.Tokens.Authenticate(ctx, access.Presented{Secret: secret, Kinds: kinds, Address: from, Reading: reading})
+	if !fault.Is(err, fault.Unauthenticated) {
+		return visitor{Actor: actor}, err
+	}
+	bearer, err := d.DeployTokens.Authenticate(ctx, name, secret)
+	if err != nil {
+		return visitor{}, err
+	}
+	if bearer != nil {
+		return visitor{Actor: access.Actor{Credential: bearer.Credential()}, token: bearer}, nil
+	}
+	return d.byPassword(ctx, name, secret, from)
+}
+
+// byPassword is the last way in, and the only one that a second factor closes.
+func (d *Door) byPassword(ctx context.Context, name, secret string, from netip.Addr) (visitor, error) {
+	settings := d.Settings.Current()
+	if d.Password == nil || name == "" || secret == "" {
+		return visitor{}, errUnknown
+	}
+	if !settings.PasswordAuthenticationEnabledForGit {
+		return visitor{}, errPassword
+	}
+	u, err := d.Password(ctx, name, secretbox.Secret(secret), from)
+	switch f, shown := fault.Of(err); {
+	case shown && f.Kind != fault.Forbidden:
+		return visitor{}, errUnknown
+	case err != nil:
+		return visitor{}, err
+	case u.TwoFactorEnabled || needsFactor(u, settings.RequireTwoFactorAuthentication, settings.RequireAdminTwoFactorAuthentication):
+		return visitor{}, errPassword
+	}
+	actor, err := d.Tokens.Admit(u, access.Credential{Kind: access.Password})
+	return visitor{Actor: actor}, err
+}
+
+func needsFactor(u *user.User, all, administrators bool) bool {
+	return all || (administrators && u.Admin)
+}
+
+// address is where a request comes from, as the entrance found it.
+func address(w http.ResponseWriter) netip.Addr {
+	for {
+		switch v := w.(type) {
+		case interface{ Address() netip.Addr }:
+			return v.Address()
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = v.Unwrap()
+		default:
+			return netip.Addr{}
+		}
+	}
+}

@@ -1,0 +1,397 @@
+// Package githttp is the door for git over HTTP: which paths there are, whose
+// credentials come with a request, and what is answered when somebody is not
+// let in. What they may do inside is decided by repository.
+//
+// It does not own LFS, whose requests it only lets in, nor SSH (gitssh).
+package githttp
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"stithy/internal/deploykey"
+	"stithy/internal/deploytoken"
+	"stithy/internal/gitstore"
+	"stithy/internal/group"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/wire"
+	"stithy/internal/lfs"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/project"
+	"stithy/internal/repository"
+	"stithy/internal/setting"
+	"stithy/internal/token"
+	"stithy/internal/user"
+)
+
+// Deps is what the door needs from below.
+type Deps struct {
+	DB           *postgres.DB
+	Settings     *setting.Service
+	Users        *user.Service
+	Tokens       *token.Service
+	DeployTokens *deploytoken.Service
+	DeployKeys   *deploykey.Service
+	Projects     *project.Service
+	Repositories *repository.Service
+	LFS          *lfs.Service
+	Clock        clock.Clock
+	Log          *slog.Logger
+	ExternalURL  *url.URL
+	Names        wire.Names
+	Ban          Ban
+
+	// Password finds the account of a login and its password. Without it no
+	// password is taken.
+	Password func(ctx context.Context, login string, password secretbox.Secret, from netip.Addr) (*user.User, error)
+}
+
+// Door answers git clients.
+type Door struct {
+	Deps
+	bans *bans
+}
+
+// New makes the door.
+func New(d Deps) *Door { return &Door{Deps: d, bans: newBans(d.Ban, d.Clock)} }
+
+// target is what a path means.
+type target struct {
+	path string // of the project, or what stands in its place
+	rest string // below the repository
+	dot  bool   // the path was written with .git
+}
+
+// parse takes a path apart: the repository ends at the first ".git/", or
+// before "/info/refs" where it was left out. Whatever is escaped in a path is
+// no path of a project.
+func parse(escaped string) (target, bool) {
+	escaped = strings.TrimPrefix(escaped, "/")
+	if strings.ContainsAny(escaped, "%\\") || strings.Contains(escaped, "//") {
+		return target{}, false
+	}
+	if path, rest, ok := strings.Cut(escaped, ".git/"); ok {
+		return target{path: path, rest: rest, dot: true}, path != "" && rest != ""
+	}
+	path, ok := strings.CutSuffix(escaped, "/info/refs")
+	return target{path: path, rest: "info/refs"}, ok && strings.Contains(path, "/")
+}
+
+// Owns reports whether a path is for this door.
+func (d *Door) Owns(escaped string) bool {
+	_, ok := parse(escaped)
+	return ok
+}
+
+// service is what a request asks for, by its path and method; the right that
+// it needs follows from this and from nothing else.
+func (t target) service(r *http.Request) (service gitstore.Service, advertise bool, err error) {
+	switch t.rest {
+	case "info/refs":
+		asked := r.URL.Query()["service"]
+		switch {
+		case r.Method != http.MethodGet:
+			return "", false, errCommand
+		case len(asked) == 0:
+			return "", false, errNothing // the protocol that knows files alone
+		case len(asked) > 1:
+			return "", false, errCommand
+		}
+		service, advertise = gitstore.Service(asked[0]), true
+	case string(gitstore.UploadPack), string(gitstore.ReceivePack):
+		if r.Method != http.MethodPost {
+			return "", false, errNothing
+		}
+		service = gitstore.Service(t.rest)
+		if asked, given := r.URL.Query()["service"]; given && (len(asked) != 1 || asked[0] != t.rest) {
+			return "", false, errCommand
+		}
+	default:
+		return "", false, errNothing
+	}
+	if service != gitstore.UploadPack && service != gitstore.ReceivePack {
+		return "", false, errCommand
+	}
+	return service, advertise, nil
+}
+
+var (
+	errCommand = fault.Say(fault.Forbidden, "The command you're trying to execute is not allowed.")
+	errNothing = fault.Say(fault.NotFound, "Not Found")
+	errProject = fault.Say(fault.NotFound, "The project you were looking for could not be found or you don't have permission to view it.")
+	errClosed  = fault.Say(fault.Forbidden, "Git access over HTTP is not allowed")
+	errMedia   = fault.New(fault.UnsupportedMedia)
+)
+
+// ServeHTTP answers a git client.
+func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	sent := &sentWriter{ResponseWriter: w}
+	err := d.serve(sent, r)
+	if err == nil {
+		return
+	}
+	if _, shown := fault.Of(err); !shown || sent.begun {
+		d.Log.LogAttrs(r.Context(), slog.LevelWarn, "serving git", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
+	}
+	if sent.begun {
+		panic(http.ErrAbortHandler) // the client must not take what it has for the whole
+	}
+	d.refuse(w, err)
+}
+
+func (d *Door) serve(w http.ResponseWriter, r *http.Request) error {
+	t, ok := parse(r.URL.EscapedPath())
+	if !ok {
+		return errNothing
+	}
+	if !t.dot {
+		return d.redirect(w, r, t)
+	}
+	if d.LFS != nil && d.LFS.Owns(t.rest) {
+		return d.serveLFS(w, r, t)
+	}
+	service, advertise, err := t.service(r)
+	if err != nil {
+		return err
+	}
+	if string(d.Settings.Current().EnabledGitAccessProtocol) == "ssh" {
+		return errClosed
+	}
+	if !advertise && mediaType(r) != "application/x-"+string(service)+"-request" {
+		return errMedia
+	}
+	by, err := d.authenticate(r, w)
+	if err != nil {
+		return err
+	}
+	see(w, "/{project}.git/"+string(service), by.Actor)
+	p, notices, err := d.find(r.Context(), by, t, service)
+	if err != nil {
+		return err
+	}
+	if err := repository.Admit(by.Actor, p, service); err != nil {
+		if !by.known() {
+			return errUnknown
+		}
+		return err
+	}
+	return d.exchange(w, r, by, p, repository.Exchange{
+		Service: service, Via: repository.ViaHTTP, Protocol: r.Header.Get("Git-Protocol"), Stateless: true, Advertise: advertise, Notices: notices,
+	})
+}
+
+// exchange passes bytes on.
+func (d *Door) exchange(w http.ResponseWriter, r *http.Request, by visitor, p *project.Project, x repository.Exchange) error {
+	kind := "-result"
+	if x.Advertise {
+		kind = "-advertisement"
+	} else {
+		// Progress comes while the pack is still on its way.
+		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return err
+		}
+		body, err := decoded(r)
+		if err != nil {
+			return err
+		}
+		x.In = body
+	}
+	header := w.Header()
+	header.Set("Content-Type", "application/x-"+string(x.Service)+kind)
+	header.Set("Cache-Control", "no-cache, max-age=0, must-revalidate")
+	header.Set("Pragma", "no-cache")
+	header.Set("Expires", "Fri, 01 Jan 1980 00:00:00 GMT")
+	x.Out = &flushWriter{w, http.NewResponseController(w)}
+	return d.Repositories.Exchange(r.Context(), by.Actor, p, x)
+}
+
+// decoded is the body of a request, unpacked.
+func decoded(r *http.Request) (io.Reader, error) {
+	switch r.Header.Get("Content-Encoding") {
+	case "", "identity":
+		return r.Body, nil
+	case "gzip", "x-gzip":
+		body, err := gzip.NewReader(r.Body)
+		if err != nil {
+			return nil, fault.Say(fault.BadParams, "The body is not what its header says.")
+		}
+		return body, nil
+	}
+	return nil, errMedia
+}
+
+func mediaType(r *http.Request) string {
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	return strings.TrimSpace(kind)
+}
+
+// redirect sends a client that left out .git to where it should have gone. It
+// tells nothing about what is there.
+func (d *Door) redirect(w http.ResponseWriter, r *http.Request, t target) error {
+	if r.Method != http.MethodGet {
+		return errNothing
+	}
+	to := d.ExternalURL.JoinPath(t.path + ".git/info/refs")
+	if asked := r.URL.Query()["service"]; len(asked) == 1 {
+		to.RawQuery = url.Values{"service": asked}.Encode()
+	}
+	http.Redirect(w, r, to.String(), http.StatusMovedPermanently)
+	return nil
+}
+
+// find reads the project for someone who sees it. A push to a path that is
+// free makes one, where they may.
+func (d *Door) find(ctx context.Context, by visitor, t target, service gitstore.Service) (*project.Project, []string, error) {
+	p, moved, err := d.look(ctx, by, t.path)
+	switch {
+	case err == nil && moved && p.FullPath() != t.path:
+		return p, repository.Moved(t.path, p, d.ExternalURL.JoinPath(p.FullPath()+".git").String()), nil
+	case err == nil:
+		return p, nil, nil
+	case !fault.Is(err, fault.NotFound):
+		return nil, nil, err
+	case !by.known():
+		return nil, nil, errUnknown
+	case service == gitstore.ReceivePack:
+		return d.create(ctx, by, t.path)
+	}
+	return nil, nil, errProject
+}
+
+// look finds a project by its path, present or former.
+func (d *Door) look(ctx context.Context, by visitor, path string) (*project.Project, bool, error) {
+	if by.token == nil {
+		return d.Projects.FindByRef(ctx, by.Actor, path)
+	}
+	route, err := group.Walk(ctx, d.DB, path)
+	if err != nil {
+		return nil, false, err
+	}
+	if reaches, err := d.DeployTokens.Reaches(ctx, by.token, route.ProjectID); err != nil || !reaches {
+		return nil, false, errors.Join(errProject, err)
+	}
+	p, err := d.Projects.Known(ctx, route.ProjectID)
+	if err == nil {
+		p.Role = access.Reporter // as far as reading goes
+	}
+	return p, err == nil && p.FullPath() != path, err
+}
+
+// create makes the project that somebody pushes to.
+func (d *Door) create(ctx context.Context, by visitor, path string) (*project.Project, []string, error) {
+	if !access.MayGit(by.Credential, true) {
+		return nil, nil, errProject
+	}
+	p, err := d.Projects.CreateAt(ctx, by.Actor, path)
+	f, shown := fault.Of(err)
+	switch {
+	case shown && f.Kind == fault.NotFound:
+		return nil, nil, errProject
+	case shown:
+		return nil, nil, fault.Say(fault.Unprocessable, "%s", f.Error())
+	}
+	return p, nil, err
+}
+
+// refuse writes a refusal in plain text.
+func (d *Door) refuse(w http.ResponseWriter, err error) {
+	f, ok := fault.Of(err)
+	status, text := http.StatusInternalServerError, "Internal Server Error"
+	if ok {
+		status, text = statusOf[f.Kind], f.Error()
+		if status == 0 {
+			status = http.StatusForbidden
+		}
+	}
+	switch {
+	case errors.Is(err, errUnknown), errors.Is(err, errPassword):
+		status, text = http.StatusUnauthorized, d.denied()
+		if errors.Is(err, errUnknown) {
+			w.Header().Set("Www-Authenticate", `Basic realm="`+d.Names.Title()+`"`)
+		}
+	case status == http.StatusUnsupportedMediaType:
+		text = "Unsupported Media Type"
+	case status == http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", "10")
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text) //nolint:gosec // plain text, and nobody sniffs it
+}
+
+var statusOf = map[fault.Kind]int{
+	fault.BadParams: http.StatusBadRequest, fault.NotFound: http.StatusNotFound, fault.Forbidden: http.StatusForbidden,
+	fault.Unprocessable: http.StatusUnprocessableEntity, fault.Unavailable: http.StatusServiceUnavailable,
+	fault.TooLarge: http.StatusRequestEntityTooLarge, fault.UnsupportedMedia: http.StatusUnsupportedMediaType,
+}
+
+// denied is what everybody hears who did not prove who they are.
+func (d *Door) denied() string {
+	return "HTTP Basic: Access denied. The provided password or token is incorrect or your account has 2FA enabled and you must use a personal access token instead of a password. See " +
+		d.ExternalURL.JoinPath("help/topics/git/troubleshooting_git").String()
+}
+
+// see tells the entrance for its log what was asked for and by whom.
+func see(w http.ResponseWriter, route string, a access.Actor) {
+	type seer interface {
+		Saw(route string, a access.Actor)
+	}
+	for {
+		switch v := w.(type) {
+		case seer:
+			v.Saw(route, a)
+			return
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = v.Unwrap()
+		default:
+			return
+		}
+	}
+}
+
+// sentWriter knows whether an answer has begun.
+type sentWriter struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (w *sentWriter) WriteHeader(code int) {
+	w.begun = true
+	w.ResponseWriter.WriteHeader(code)
+}
+
+func (w *sentWriter) Write(b []byte) (int, error) {
+	w.begun = true
+	return w.ResponseWriter.Write(b)
+}
+
+func (w *sentWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// flushWriter sends small pieces at once: they are for people who wait.
+type flushWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (w *flushWriter) Write(b []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(b)
+	if err == nil && len(b) < 2048 {
+		err = w.control.Flush()
+		if errors.Is(err, http.ErrNotSupported) {
+			err = nil
+		}
+	}
+	return n, err
+}

@@ -1,0 +1,87 @@
+package gitssh
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// TestGI13_TheAlgorithmsAreThese fails when the list grows or shrinks without
+// somebody saying so.
+func TestGI13_TheAlgorithmsAreThese(t *testing.T) {
+	t.Parallel()
+	offered := slices.Concat(algorithms.KeyExchanges, algorithms.Ciphers, algorithms.MACs, algorithms.HostKeys, algorithms.PublicKeyAuths)
+	if len(offered) != 30 {
+		t.Errorf("%d algorithms are offered: %q", len(offered), offered)
+	}
+	weak := ssh.InsecureAlgorithms()
+	for _, name := range slices.Concat(weak.KeyExchanges, weak.Ciphers, weak.MACs, weak.HostKeys, weak.PublicKeyAuths) {
+		if slices.Contains(offered, name) {
+			t.Errorf("%s is offered and weak", name)
+		}
+	}
+}
+
+func TestGI13_HostKeysAreMadeOnceAndKeptFromOthers(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "ssh")
+	var first []string
+	for range 2 {
+		signers, err := EnsureHostKeys(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var prints []string
+		for _, s := range signers {
+			prints = append(prints, ssh.FingerprintSHA256(s.PublicKey()))
+		}
+		if first == nil {
+			first = prints
+		} else if !slices.Equal(first, prints) {
+			t.Error("a second start makes other keys")
+		}
+	}
+	key := filepath.Join(dir, kinds[0].file)
+	if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("got %v %v", info.Mode(), err)
+	}
+	if err := os.Chmod(key, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := EnsureHostKeys(dir); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("a key that others can read is used: %v", err)
+	}
+}
+
+func TestCommandsAreWordsAndNeverAShell(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"git-upload-pack 'a/b.git'":   "git-upload-pack|a/b.git",
+		"git upload-pack 'a/b.git'":   "git-upload-pack|a/b.git",
+		"git-receive-pack /a/b":       "git-receive-pack|/a/b",
+		`git-upload-pack 'a'\''b'`:    "git-upload-pack|a'b",
+		"":                            "",
+		"git-upload-pack 'a;b $(c)'":  "git-upload-pack|a;b $(c)",
+		"git-lfs-authenticate a down": "git-lfs-authenticate|a|down",
+	} {
+		if got, ok := parseCommand(line); !ok || strings.Join(got, "|") != want {
+			t.Errorf("%q: got %q %t", line, got, ok)
+		}
+	}
+	for _, line := range []string{"git-upload-pack 'a", "a; b", "a $(b)", "a `b`", "a && b", "a > b", "a\nb", "a\x00b", "a | b", "~/x", "a \"b\""} {
+		if got, ok := parseCommand(line); ok {
+			t.Errorf("%q was read as %q", line, got)
+		}
+	}
+}
+
+func TestGI14_NoTextMovesATerminal(t *testing.T) {
+	t.Parallel()
+	if got := clean("a\x1b[31mb\u009bc\x07\r\n"); got != "a?[31mb?c??\n" {
+		t.Errorf("got %q", got)
+	}
+}

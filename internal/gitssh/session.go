@@ -1,0 +1,135 @@
+package gitssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// serve is the life of one connection.
+func (s *Server) serve(conn net.Conn, from netip.Addr) {
+	defer func() { _ = conn.Close() }()
+	defer func() { // what a client sends must never end the process
+		if v := recover(); v != nil {
+			s.Log.Error("panic in an SSH connection", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		}
+	}()
+	_ = conn.SetDeadline(time.Now().Add(s.Limits.Handshake)) // a connection that has no deadline is a local one
+	c, channels, requests, err := ssh.NewServerConn(conn, s.config)
+	if err != nil {
+		return // strangers knock all day
+	}
+	defer func() { _ = c.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(s.Limits.Command))
+	go ssh.DiscardRequests(requests)
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	first := true
+	for asked := range channels {
+		if asked.ChannelType() != "session" || !first {
+			_ = asked.Reject(ssh.Prohibited, "one session is all there is")
+			continue
+		}
+		first = false
+		channel, sent, err := asked.Accept()
+		if err != nil {
+			return
+		}
+		s.running.Go(func() {
+			// The client hangs up when it has read how it went. Closing first
+			// could take that away from it, with whatever it still sends.
+			defer func() { _ = conn.SetDeadline(time.Now().Add(farewell)) }()
+			defer func() {
+				if v := recover(); v != nil {
+					s.Log.Error("panic in an SSH session", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+				}
+			}()
+			s.session(ctx, cancel, conn, c, channel, sent, from)
+		})
+	}
+}
+
+// farewell is how long a client has to hang up after its command ended.
+const farewell = 5 * time.Second
+
+// maxRequests bounds what a client may ask for beside its one command.
+const maxRequests = 50
+
+// session waits for the one command of a connection and runs it.
+func (s *Server) session(ctx context.Context, cancel func(), conn net.Conn, c *ssh.ServerConn, channel ssh.Channel, sent <-chan *ssh.Request, from netip.Addr) {
+	defer func() { _ = channel.Close() }()
+	v := visit{protocol: "", permissions: c.Permissions, from: from}
+	for range maxRequests {
+		req, open := <-sent
+		if !open {
+			return
+		}
+		switch req.Type {
+		case "env":
+			var pair struct{ Name, Value string }
+			if ssh.Unmarshal(req.Payload, &pair) == nil && pair.Name == "GIT_PROTOCOL" {
+				v.protocol = pair.Value
+				_ = req.Reply(true, nil)
+				continue
+			}
+			_ = req.Reply(false, nil)
+		case "exec", "shell":
+			var command struct{ Line string }
+			if req.Type == "exec" && ssh.Unmarshal(req.Payload, &command) != nil {
+				_ = req.Reply(false, nil)
+				return
+			}
+			_ = req.Reply(true, nil)
+			_ = conn.SetDeadline(time.Time{}) // a clone may take an hour; the engine watches for silence
+			go func() {
+				for range sent { // until the client hangs up
+				}
+				cancel()
+			}()
+			s.finish(channel, s.run(ctx, v, command.Line, channel))
+			return
+		default:
+			_ = req.Reply(false, nil)
+		}
+	}
+}
+
+// finish tells the client how it went.
+func (s *Server) finish(channel ssh.Channel, err error) {
+	code := uint32(0)
+	if err != nil {
+		code = 1
+		text := "Internal error."
+		if said, ok := errors.AsType[*said](err); ok {
+			text = said.text
+		} else {
+			s.Log.Warn("serving git over SSH", "error", err)
+		}
+		_, _ = io.WriteString(channel.Stderr(), clean(text)+"\n")
+	}
+	_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Code uint32 }{code}))
+	_ = channel.CloseWrite()
+}
+
+// said is a refusal in words that are for the client.
+type said struct{ text string }
+
+func (e *said) Error() string { return e.text }
+
+// clean takes what a terminal would obey out of a text.
+func clean(text string) string {
+	return strings.Map(func(c rune) rune {
+		if c == '\n' || c == '\t' || c >= 0x20 && c != 0x7f && (c < 0x80 || c > 0x9f) {
+			return c
+		}
+		return '?'
+	}, text)
+}
