@@ -1,0 +1,43 @@
+package signin
+
+import (
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+)
+
+// What names an act on one's own second factor; the audit trail keeps it.
+type What string
+
+const (
+	KeyAdded   What = "user_add_security_key"
+	KeyRemoved What = "user_remove_security_key"
+	AppAdded   What = "user_add_authenticator_app" // beside a key
+)
+
+// Event is such an act, published in the transaction that did it.
+type Event struct {
+	What What
+	By   access.Actor
+	Key  string // the name of the key
+}
+
+// EventName is the act.
+func (e Event) EventName() string { return string(e.What) }
+
+// Deed is the act as the audit trail keeps it.
+func (e Event) Deed() bus.Deed {
+	p := e.By.Person
+	d := bus.Deed{
+		Type: string(e.What), By: e.By, Entity: bus.Entity{Kind: bus.OfUser, ID: p.ID, Path: p.Username, Name: p.Name},
+		Target: bus.Target{Type: "User", ID: p.ID, Details: p.Name},
+	}
+	switch e.What {
+	case KeyAdded:
+		d.Message = "Registered security key " + e.Key
+	case KeyRemoved:
+		d.Message = "Removed security key " + e.Key
+	case AppAdded:
+		d.Message = "Set up an authenticator app"
+	}
+	return d
+}

@@ -1,0 +1,237 @@
+package signin_test
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/setting"
+	"stithy/internal/signin"
+	"stithy/internal/user/usertest"
+)
+
+func TestALockOpensAfterItsPeriod(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if err := w.settings.Update(t.Context(), access.Actor{}, func(now *setting.Settings) {
+		now.MaxLoginAttempts, now.FailedLoginAttemptsUnlockPeriodInMinutes = new(3), new(20)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	ann := w.person(t)
+	locked := func() bool {
+		u, err := w.Users.Find(t.Context(), ann.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u.LockedAt != nil
+	}
+	for n := range 3 {
+		if locked() {
+			t.Errorf("locked after %d", n)
+		}
+		if err := w.try(t, ann.Username, wrong); !fault.Is(err, fault.Unauthenticated) {
+			t.Fatal(err)
+		}
+		w.wait(time.Minute)
+	}
+	if !locked() {
+		t.Error("not locked")
+	}
+	for range 5 { // these do not make it longer
+		if err := w.try(t, ann.Email, right); !fault.Is(err, fault.TooMany) {
+			t.Errorf("the right password while locked: %v", err)
+		}
+		w.wait(3 * time.Minute)
+	}
+	want := fmt.Sprintf(`signin_unlock {"user_id": %d}`, ann.ID)
+	if got := w.jobs(t); len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	w.wait(5 * time.Minute)
+	if err := w.Work(t.Context(), signin.UnlockArgs{UserID: ann.ID}); err != nil || locked() {
+		t.Errorf("still locked: %v", err)
+	}
+	if err := w.try(t, ann.Username, right); err != nil {
+		t.Errorf("the right password after that: %v", err)
+	}
+}
+
+// Whoever reads the account's mail is not kept out by those who guess.
+func TestANewPasswordOpensALock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ann := w.person(t)
+	for range 12 {
+		_ = w.try(t, ann.Username, wrong)
+	}
+	if err := w.Work(t.Context(), signin.MailArgs{UserID: ann.ID, Purpose: signin.ResetPassword}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.ResetPasswordBy(t.Context(), secretIn(w.sink.Next(t).Text), "another staple 9", here); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.try(t, ann.Username, "another staple 9"); err != nil {
+		t.Errorf("the new password: %v", err)
+	}
+	if u, err := w.Users.Find(t.Context(), ann.ID); err != nil || u.LockedAt != nil {
+		t.Errorf("it still looks locked: %v", err)
+	}
+}
+
+func TestARightPasswordForgetsTheWrongOnes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ann := w.person(t)
+	for range 4 {
+		for range 9 {
+			if err := w.try(t, ann.Username, wrong); !fault.Is(err, fault.Unauthenticated) {
+				t.Fatal(err)
+			}
+		}
+		if err := w.try(t, ann.Username, right); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Guessing many names from one place ends, too; a neighbour is not kept out.
+func TestAnAddressThatGuessesIsKeptOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ann := w.person(t)
+	from := func(n int) netip.Addr { return netip.MustParseAddr(fmt.Sprintf("2001:db8::%x", n)) } // one subscriber
+	for n := range 100 {
+		if _, err := w.CheckPassword(t.Context(), fmt.Sprintf("name%d", n), "x", from(n)); !fault.Is(err, fault.Unauthenticated) {
+			t.Fatalf("%d: %v", n, err)
+		}
+	}
+	if _, err := w.CheckPassword(t.Context(), ann.Username, right, from(101)); !fault.Is(err, fault.TooMany) {
+		t.Errorf("the next one: %v", err)
+	}
+	if err := w.try(t, ann.Username, right); err != nil {
+		t.Errorf("a neighbour: %v", err)
+	}
+	w.wait(11 * time.Minute)
+	if _, err := w.CheckPassword(t.Context(), ann.Username, right, from(101)); err != nil {
+		t.Errorf("later: %v", err)
+	}
+}
+
+func TestWhatWasBegunEndsByItself(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ann := w.person(t)
+	ann.TwoFactorEnabled = true
+	e, err := w.Begin(t.Context(), ann, here, "test")
+	if err != nil || e.Session != "" {
+		t.Fatalf("%+v %v", e, err)
+	}
+	if err := w.Work(t.Context(), signin.MailArgs{UserID: ann.ID, Purpose: signin.ResetPassword}); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.try(t, "nobody", wrong)
+	secret := secretIn(w.sink.Next(t).Text)
+	lives := func() (half, link bool) {
+		half, err1 := w.HalfLives(t.Context(), e.Half)
+		link, err2 := w.LinkLives(t.Context(), signin.ResetPassword, secret)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		return half, link
+	}
+	if half, link := lives(); !half || !link {
+		t.Errorf("dead at once: %v %v", half, link)
+	}
+	if confirms, err := w.LinkLives(t.Context(), signin.ConfirmAddress, secret); err != nil || confirms {
+		t.Errorf("a link for one purpose serves another: %v", err)
+	}
+	w.wait(11 * time.Minute)
+	if half, link := lives(); half || !link {
+		t.Errorf("after minutes: %v %v", half, link)
+	}
+	w.wait(6 * time.Hour)
+	if half, link := lives(); half || link {
+		t.Errorf("after hours: %v %v", half, link)
+	}
+	if err := w.ResetPasswordBy(t.Context(), secret, "another staple 9", here); !fault.Is(err, fault.Rejected) {
+		t.Errorf("an old link: %v", err)
+	}
+	if err := w.Work(t.Context(), signin.TidyArgs{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"half_sign_ins", "mailed_links", "sign_in_tries"} {
+		if n := w.count(t, table); n != 0 {
+			t.Errorf("%s keeps %d", table, n)
+		}
+	}
+}
+
+func secretIn(text string) string {
+	_, after, _ := strings.Cut(text, "_token=")
+	secret, _, _ := strings.Cut(after, "\n")
+	return strings.TrimSpace(secret)
+}
+
+// The newest link is the only one, and a mail that could not be sent is sent
+// by the next try.
+func TestAMailThatIsSentAgainReplacesTheFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ann := usertest.New(t, w.db, usertest.Unconfirmed())
+	args := signin.MailArgs{UserID: ann.ID, Purpose: signin.ConfirmAddress}
+	send := func() {
+		t.Helper()
+		if err := w.Work(t.Context(), args); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send()
+	first := secretIn(w.sink.Next(t).Text)
+	send()
+	if n := len(w.sink.All()); n != 1 {
+		t.Errorf("%d mails for one address", n)
+	}
+	if _, err := w.db.Exec(t.Context(), `update mailed_links set sent_at = null`); err != nil { // as if the server had been away
+		t.Fatal(err)
+	}
+	send()
+	second := secretIn(w.sink.Next(t).Text)
+	if err := w.ConfirmAddressBy(t.Context(), first, here); !fault.Is(err, fault.Rejected) {
+		t.Errorf("the first link: %v", err)
+	}
+	if err := w.ConfirmAddressBy(t.Context(), second, here); err != nil {
+		t.Errorf("the second link: %v", err)
+	}
+	if err := w.Work(t.Context(), signin.MailArgs{UserID: 0, Purpose: signin.ResetPassword}); err != nil {
+		t.Error(err)
+	}
+	if n := len(w.sink.All()); n != 2 {
+		t.Errorf("%d mails", n)
+	}
+}
+
+// Nobody's inbox is filled by others.
+func TestMailsToOneAddressAreFew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ann := w.person(t)
+	for _, address := range []string{ann.Email, "nobody@example.com"} {
+		for n := range 6 {
+			if err := w.ForgotPassword(t.Context(), address, here); (n < 5) != (err == nil) {
+				t.Errorf("%s, %d: %v", address, n, err)
+			}
+		}
+	}
+	if n := len(w.jobs(t)); n != 10 {
+		t.Errorf("%d jobs: an address that nobody has costs another work", n)
+	}
+	if err := w.ForgotPassword(t.Context(), "no address", here); !fault.Is(err, fault.Rejected) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,124 @@
+package signin_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/wire"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/mail"
+	"stithy/internal/platform/mail/mailtest"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/postgres/postgrestest"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/setting"
+	"stithy/internal/setting/settingtest"
+	"stithy/internal/signin"
+	"stithy/internal/token"
+	"stithy/internal/user"
+	"stithy/internal/user/usertest"
+)
+
+// world is the way in with a clock that tests turn.
+type world struct {
+	*signin.Service
+	db       *postgres.DB
+	settings *setting.Service
+	sink     *mailtest.Sink
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (w *world) clock() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *world) wait(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+var (
+	here  = netip.MustParseAddr("192.0.2.7")
+	right = secretbox.Secret("correct horse 7 staple")
+	wrong = secretbox.Secret("wrong horse 7 staple")
+)
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{db: postgrestest.New(t), sink: mailtest.New(t), now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC)}
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	now := clock.Clock(w.clock)
+	home := &url.URL{Scheme: "https", Host: "forge.example"}
+	names := wire.Names{Service: "svc", Errors: "errsvc"}
+	events, box := bus.New(), secretbox.Random()
+	queue, err := jobqueue.New(w.db, jobqueue.NewRegistry(), log, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	post, err := mail.New(w.sink.URL, "noreply@forge.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.settings = settingtest.New(t, w.db)
+	users := user.New(user.Deps{
+		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Hasher: secretbox.NewHasher(2), Clock: now, Log: log, ExternalURL: home, Names: names,
+	})
+	tokens := token.New(token.Deps{
+		DB: w.db, Bus: events, Box: box, Settings: w.settings, Users: users, Clock: now, Log: log, ExternalURL: home, Names: names,
+	})
+	w.Service = signin.New(signin.Deps{
+		DB: w.db, Bus: events, Queue: queue, Box: box, Settings: w.settings, Users: users, Tokens: tokens, Mail: post, Clock: now, Log: log,
+		ExternalURL: home, Names: names,
+	})
+	bus.When(events, w.OnUser)
+	return w
+}
+
+// person seeds an account that can sign in.
+func (w *world) person(t testing.TB) *user.User {
+	t.Helper()
+	hash, err := secretbox.NewHasher(1).Hash(t.Context(), right)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return usertest.New(t, w.db, usertest.With("password_hash", hash))
+}
+
+func (w *world) try(t testing.TB, login string, password secretbox.Secret) error {
+	t.Helper()
+	_, err := w.CheckPassword(t.Context(), login, password, here)
+	return err
+}
+
+// jobs are the kinds that wait to be worked.
+func (w *world) jobs(t testing.TB) []string {
+	t.Helper()
+	kinds, err := postgres.Values[string](t.Context(), w.db, `select kind || ' ' || args::text from river_job order by id`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds
+}
+
+func (w *world) count(t testing.TB, table string) int {
+	t.Helper()
+	n, err := postgres.Value[int](t.Context(), w.db, fmt.Sprintf(`select count(*) from %s`, pgx.Identifier{table}.Sanitize()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
