@@ -1,0 +1,312 @@
+package oauth_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/httpapi"
+	"stithy/internal/kit/httpapi/httpapitest"
+	"stithy/internal/kit/wire"
+	"stithy/internal/oauth"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/postgres/postgrestest"
+	"stithy/internal/platform/ratelimit"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/setting"
+	"stithy/internal/setting/settingtest"
+	"stithy/internal/token"
+	"stithy/internal/user"
+	"stithy/internal/user/usertest"
+)
+
+const (
+	home     = "https://forge.example"
+	callback = "https://app.example/cb"
+	password = "correct horse battery"
+	verifier = "verifier-of-forty-three-characters-or-more_~."
+)
+
+// world is the room on a database of its own, behind its real door and the
+// real API.
+type world struct {
+	oauth.Deps
+	api       *httpapitest.Client // anonymous
+	service   *oauth.Service
+	door      http.Handler
+	settings  *setting.Service
+	now       time.Time
+	root, ada *user.User
+
+	mu    sync.Mutex
+	deeds []bus.Deed
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC)}
+	db := postgrestest.New(t)
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	now := clock.Clock(func() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return w.now })
+	events := bus.New()
+	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+		if a, ok := e.(bus.Audited); ok {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.deeds = append(w.deeds, a.Deed())
+		}
+		return nil
+	})
+	base, names, box := &url.URL{Scheme: "https", Host: "forge.example"}, wire.Names{Service: "svc", Errors: "errsvc"}, secretbox.Random()
+	w.settings = settingtest.New(t, db)
+	users := user.New(user.Deps{DB: db, Bus: events, Settings: w.settings, Clock: now, Log: log, ExternalURL: base, Names: names})
+	tokens := token.New(token.Deps{
+		DB: db, Bus: events, Box: box, Settings: w.settings, Users: users, Clock: now, Log: log, ExternalURL: base, Names: names, Impersonation: true,
+	})
+	w.Deps = oauth.Deps{
+		DB: db, Bus: events, Box: box, Settings: w.settings, Users: users, Tokens: tokens, Clock: now, ExternalURL: home + "/", Names: names,
+		PasswordGrant: true, Password: w.check,
+	}
+	w.serve(t, w.Deps)
+	tokens.Resolve(access.OAuthToken, w.service.Bearer)
+	who := func(_ context.Context, call httpapi.Call[httpapi.None, httpapi.None]) (int64, error) {
+		return call.Actor.ID(), nil
+	}
+	w.api = httpapitest.Start(t, &httpapi.Server{
+		Authenticator: tokens, Clock: now, Endpoints: append(w.service.Endpoints(),
+			httpapi.Do(httpapi.Spec{Route: "GET /probe", Needs: access.SignIn, Scopes: []access.Scope{access.ScopeReadUser}, Summary: "Read."}, who),
+			httpapi.Do(httpapi.Spec{Route: "POST /probe", Needs: access.SignIn, Summary: "Write."}, who),
+			httpapi.Do(httpapi.Spec{Route: "GET /probe/api", Needs: access.SignIn, Summary: "Read."}, who)),
+	})
+	w.root = usertest.New(t, db, usertest.Named("root"), usertest.Admin())
+	w.ada = usertest.New(t, db, usertest.Named("ada"))
+	return w
+}
+
+// serve puts a door in front of a service with these parts.
+func (w *world) serve(t testing.TB, d oauth.Deps) http.Handler {
+	t.Helper()
+	w.service = oauth.New(d)
+	door := &oauth.Door{
+		Service: w.service, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Throttle: httpapi.Throttle{Limits: w.settings, Limiter: ratelimit.New(d.Clock, nil), Clock: d.Clock},
+	}
+	w.door = door.Handler()
+	return w.door
+}
+
+// check knows one password, which everybody has.
+func (w *world) check(ctx context.Context, login string, given secretbox.Secret, _ netip.Addr) (*user.User, error) {
+	u, err := w.Users.FindByUsername(ctx, login)
+	if err == nil && given.Reveal() != password {
+		err = fault.New(fault.Unauthenticated)
+	}
+	if err == nil {
+		err = w.Tokens.Admits(u)
+	}
+	return u, err
+}
+
+func (w *world) turn(d time.Duration) { w.mu.Lock(); defer w.mu.Unlock(); w.now = w.now.Add(d) }
+
+// app is a registered application with its secret.
+type app struct {
+	*oauth.Application
+	secret string
+}
+
+func (w *world) app(t testing.TB, change ...func(*oauth.Draft)) app {
+	t.Helper()
+	d := oauth.Draft{Name: "Tool", RedirectURI: callback, Scopes: access.Scopes{"api", "read_user", "openid", "profile", "email"}, Confidential: true}
+	for _, f := range change {
+		f(&d)
+	}
+	a, secret, err := w.service.Create(t.Context(), access.Actor{Person: w.root.Person()}, nil, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return app{a, secret.Reveal()}
+}
+
+func public(d *oauth.Draft) { d.Confidential = false }
+
+func scoped(scopes ...access.Scope) func(*oauth.Draft) {
+	return func(d *oauth.Draft) { d.Scopes = scopes }
+}
+
+// ask is a request that is in order.
+func (a app) ask(scope string) oauth.Ask {
+	return oauth.Ask{ClientID: a.UID, RedirectURI: callback, ResponseType: "code", Scope: scope, State: "s"}
+}
+
+func challenge(verifier string) string {
+	sum := sha256.Sum256([]byte(verifier))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+func (a app) askPKCE(scope string) oauth.Ask {
+	ask := a.ask(scope)
+	ask.CodeChallenge, ask.CodeChallengeMethod = challenge(verifier), "S256"
+	return ask
+}
+
+// code is what the application gets when ada consents.
+func (w *world) code(t testing.TB, ask oauth.Ask) string {
+	t.Helper()
+	req, _, err := w.service.Check(t.Context(), w.ada, ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := w.service.Approve(t.Context(), access.Actor{Person: w.ada.Person()}, w.ada, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Query().Get("code")
+}
+
+// reply is an answer of the door.
+type reply struct {
+	*httptest.ResponseRecorder
+	text string
+}
+
+type issued struct {
+	AccessToken  string `json:"access_token"`
+	TokenType    string `json:"token_type"`
+	ExpiresIn    int    `json:"expires_in"`
+	RefreshToken string `json:"refresh_token"`
+	Scope        string `json:"scope"`
+	CreatedAt    int64  `json:"created_at"`
+	IDToken      string `json:"id_token"`
+}
+
+func (r reply) issued(t testing.TB) (i issued) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(r.text), &i); err != nil || r.Code != http.StatusOK || i.AccessToken == "" {
+		t.Fatalf("%d %s %v", r.Code, r.text, err)
+	}
+	return i
+}
+
+func (r reply) want(t testing.TB, status int, text string) {
+	t.Helper()
+	if r.Code != status || r.text != text {
+		t.Errorf("got %d %s\nwant %d %s", r.Code, r.text, status, text)
+	}
+}
+
+// refused checks an error of the protocol.
+func (r reply) refused(t testing.TB, status int, code oauth.Code) {
+	t.Helper()
+	var body struct {
+		Error       oauth.Code `json:"error"`
+		Description string     `json:"error_description"`
+	}
+	if err := json.Unmarshal([]byte(r.text), &body); err != nil || r.Code != status || body.Error != code || body.Description == "" {
+		t.Errorf("got %d %s, want %d %s", r.Code, r.text, status, code)
+	}
+	if !strings.Contains(r.Header().Get("WWW-Authenticate"), `error="`+string(code)+`"`) {
+		t.Errorf("WWW-Authenticate: %s", r.Header().Get("WWW-Authenticate"))
+	}
+}
+
+func (w *world) send(t testing.TB, r *http.Request) reply {
+	t.Helper()
+	rec := httptest.NewRecorder()
+	w.door.ServeHTTP(rec, r.WithContext(t.Context()))
+	return reply{rec, rec.Body.String()}
+}
+
+func (w *world) get(t testing.TB, path, bearer string) reply {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	if bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	return w.send(t, r)
+}
+
+// post sends pairs of names and values as a form.
+func (w *world) post(t testing.TB, path string, pairs ...string) reply {
+	t.Helper()
+	form := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		form.Add(pairs[i], pairs[i+1])
+	}
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return w.send(t, r)
+}
+
+func (w *world) exchange(t testing.TB, a app, code string, more ...string) reply {
+	t.Helper()
+	pairs := []string{"grant_type", "authorization_code", "client_id", a.UID, "code", code, "redirect_uri", callback}
+	if a.Confidential {
+		pairs = append(pairs, "client_secret", a.secret)
+	}
+	return w.post(t, "/oauth/token", append(pairs, more...)...)
+}
+
+func (w *world) refresh(t testing.TB, a app, token string, more ...string) reply {
+	t.Helper()
+	pairs := []string{"grant_type", "refresh_token", "client_id", a.UID, "refresh_token", token}
+	if a.Confidential {
+		pairs = append(pairs, "client_secret", a.secret)
+	}
+	return w.post(t, "/oauth/token", append(pairs, more...)...)
+}
+
+// granted is a token that ada let the application have.
+func (w *world) granted(t testing.TB, a app, scope string) issued {
+	t.Helper()
+	return w.exchange(t, a, w.code(t, a.askPKCE(scope)), "code_verifier", verifier).issued(t)
+}
+
+// works reports whether the API takes a token.
+func (w *world) works(t testing.TB, token string) bool {
+	t.Helper()
+	return w.api.With("Authorization", "Bearer "+token).Do(t, "GET", "/probe", nil).Status == http.StatusOK
+}
+
+func (w *world) taken(what oauth.What) (found []bus.Deed) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(w.deeds), func(d bus.Deed) bool { return d.Type != string(what) })
+}
+
+func (w *world) exec(t testing.TB, sql string, args ...any) {
+	t.Helper()
+	if _, err := w.DB.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) count(t testing.TB, sql string, args ...any) int64 {
+	t.Helper()
+	n, err := postgres.Value[int64](t.Context(), w.DB, sql, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
