@@ -5,30 +5,42 @@ import (
 	"stithy/internal/kit/bus"
 )
 
-// What names an act on a variable of the instance; the audit trail keeps it.
+// What names an act on a variable; the audit trail keeps it.
 type What string
 
 const (
-	Created What = "ci_instance_variable_created"
-	Updated What = "ci_instance_variable_updated"
-	Deleted What = "ci_instance_variable_deleted"
+	Created What = "created"
+	Updated What = "updated"
+	Deleted What = "deleted"
 )
 
-// Event is an act on a variable of the instance. It does not carry the value.
+// Event is an act on a variable. It does not carry the value.
 type Event struct {
 	What What
 	By   access.Actor
+	In   bus.Entity // the group or project; zero for the instance
 	ID   int64
 	Key  string
 }
 
-// EventName is the act.
-func (e Event) EventName() string { return string(e.What) }
+// kinds are how the trail calls variables and acts on them.
+var kinds = map[bus.EntityKind]struct{ act, target string }{
+	"":            {"ci_instance_variable_", "Ci::InstanceVariable"},
+	bus.OfGroup:   {"ci_group_variable_", "Ci::GroupVariable"},
+	bus.OfProject: {"ci_variable_", "Ci::Variable"},
+}
+
+// EventName is the act, and on which kind of variable.
+func (e Event) EventName() string { return kinds[e.In.Kind].act + string(e.What) }
 
 // Deed is the act as the audit trail keeps it.
 func (e Event) Deed() bus.Deed {
+	in := e.In
+	if in.Kind == "" {
+		in = bus.Instance()
+	}
 	return bus.Deed{
-		Type: string(e.What), By: e.By, Entity: bus.Instance(),
-		Target: bus.Target{Type: "Ci::InstanceVariable", ID: e.ID, Details: e.Key},
+		Type: e.EventName(), By: e.By, Entity: in,
+		Target: bus.Target{Type: kinds[e.In.Kind].target, ID: e.ID, Details: e.Key},
 	}
 }

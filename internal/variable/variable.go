@@ -1,11 +1,13 @@
-// Package variable owns CI/CD variables: for now those of the instance, which
-// administrators set for every pipeline. It does not own which of them a job
-// is given; that is decided where jobs are handed out.
+// Package variable owns CI/CD variables: those of the instance, which
+// administrators set for every pipeline, and those of groups and projects. It
+// says which of them a job is given; it does not own their expansion
+// (ciconfig), nor variables that belong to a pipeline or a job (pipeline).
 //
 // Values are sealed at rest. They leave through the API, to those who
-// administer the instance, and never reach a log or the audit trail.
+// administer the place unless they are hidden, and to jobs, and never reach a
+// log or the audit trail.
 //
-// Tables: instance_variables.
+// Tables: instance_variables, variables.
 package variable
 
 import (
@@ -39,9 +41,11 @@ type Variable struct {
 	Key         string
 	Value       secretbox.Secret
 	Type        Type
-	Protected   bool // given to jobs of protected branches and tags only
-	Masked      bool // hidden in job logs
-	Raw         bool // references to other variables in it are not expanded
+	Protected   bool   // given to jobs of protected branches and tags only
+	Masked      bool   // hidden in job logs
+	Hidden      bool   // and never shown again
+	Raw         bool   // references to other variables in it are not expanded
+	Scope       string // environments that it is for; empty for the instance's
 	Description *string
 }
 
@@ -51,8 +55,11 @@ var (
 	maskable = regexp.MustCompile(`^[A-Za-z0-9_+=/@:.~-]+$`)
 )
 
-// check refuses what a variable cannot be.
-func (v *Variable) check() error {
+// check refuses what a variable of the instance cannot be.
+func (v *Variable) check() error { return v.checkUpTo(maxValue) }
+
+// checkUpTo refuses what no variable can be, with a value up to some length.
+func (v *Variable) checkUpTo(most int) error {
 	var fields fault.Fields
 	if v.Key == "" {
 		fields.Add("key", "can't be blank")
@@ -63,8 +70,8 @@ func (v *Variable) check() error {
 	if !keyForm.MatchString(v.Key) {
 		fields.Add("key", "can contain only letters, digits and '_'.")
 	}
-	if utf8.RuneCountInString(v.Value.Reveal()) > maxValue {
-		fields.Add("value", "The value of the provided variable exceeds the %d character limit", maxValue)
+	if utf8.RuneCountInString(v.Value.Reveal()) > most {
+		fields.Add("value", "The value of the provided variable exceeds the %d character limit", most)
 	}
 	if v.Masked && !v.maskable() {
 		fields.Add("value", "is invalid")

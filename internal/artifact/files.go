@@ -1,0 +1,298 @@
+package artifact
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"path"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/kit/fault"
+	"stithy/internal/platform/blob"
+	"stithy/internal/platform/postgres"
+)
+
+var (
+	errTooLarge = fault.Say(fault.TooLarge, "file size has reached maximum size limit")
+	errTwice    = fault.Because(fault.Rejected, "another artifact of the same type already exists")
+	errNoFile   = fault.Missing("File")
+)
+
+// megabytes that a file of some types may have, where the instance lets others
+// have more.
+var megabytes = map[string]int{"lsif": 100, "terraform": 5, "cyclonedx": 1, Dotenv: 1}
+
+// MaxSize is how many bytes a file of a type may have.
+func (s *Service) MaxSize(kind string) int64 {
+	most := s.Settings.Current().MaxArtifactsSize
+	if own, ok := megabytes[kind]; ok {
+		most = min(most, own)
+	}
+	return int64(most) << 20
+}
+
+// fileRow is a file as it is stored.
+type fileRow struct {
+	ID         int64
+	ProjectID  int64
+	JobID      int64
+	FileType   string
+	FileFormat Format
+	Filename   string
+	BlobKey    string
+	Size       int64
+	SHA256     []byte `db:"sha256"`
+	Public     bool
+	Kept       bool
+	ExpireAt   *time.Time
+	CreatedAt  time.Time
+}
+
+func (r fileRow) file() File {
+	return File{
+		ID: r.ID, ProjectID: r.ProjectID, JobID: r.JobID, Type: r.FileType, Format: r.FileFormat, Filename: r.Filename, Size: r.Size,
+		SHA256: r.SHA256, Public: r.Public, Kept: r.Kept, ExpireAt: r.ExpireAt, CreatedAt: r.CreatedAt, key: r.BlobKey,
+	}
+}
+
+// fileName makes a name of what a client called its file: the last part of the
+// path, without what could steer a header or a terminal.
+func fileName(given string, kind string) string {
+	name := path.Base(strings.ReplaceAll(strings.ToValidUTF8(given, "_"), `\`, "/"))
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || strings.ContainsRune(`/"`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	for utf8.RuneCountInString(name) > 255 {
+		_, size := utf8.DecodeLastRuneInString(name)
+		name = name[:len(name)-size]
+	}
+	if name == "" || name == "." || name == ".." || name == "_" {
+		return kind
+	}
+	return name
+}
+
+// Store takes a file in: a row that says so, the bytes, then the row that
+// counts. The same type with the same content is accepted a second time; with
+// another it is Rejected, and too many bytes are TooLarge. What a refusal or a
+// crash leaves, the sweep takes away.
+func (s *Service) Store(ctx context.Context, f File, body io.Reader) (File, error) {
+	if f.Type == Dotenv {
+		text, err := io.ReadAll(io.LimitReader(body, s.MaxSize(Dotenv)+1))
+		if err != nil {
+			return File{}, err
+		}
+		if _, err := dotenvOf(f.Format, text); err != nil {
+			return File{}, err
+		}
+		body = bytes.NewReader(text)
+	}
+	key := newKey()
+	id, err := postgres.Value[int64](ctx, s.DB, sqlStoring,
+		f.ProjectID, f.JobID, f.Type, f.Format, fileName(f.Filename, f.Type), key, f.Public, s.Clock.Now())
+	if err != nil {
+		return File{}, fmt.Errorf("noting an upload: %w", err)
+	}
+	seen := &counted{from: body, left: s.MaxSize(f.Type), sum: sha256.New()}
+	err = s.Blobs.Put(ctx, key, seen, -1)
+	if seen.over {
+		return File{}, errTooLarge
+	}
+	if err != nil {
+		return File{}, fmt.Errorf("storing a file of a job: %w", err)
+	}
+	now := s.Clock.Now()
+	var until *time.Time
+	if f.ExpireIn != nil {
+		at := now.Add(*f.ExpireIn)
+		until = &at
+	}
+	digest := seen.sum.Sum(nil)
+	row, err := postgres.One[fileRow](ctx, s.DB, sqlStored, id, seen.size, digest, until, now)
+	if name, violated := postgres.Constraint(err); violated && name == "job_artifacts_type" {
+		known, err := postgres.One[fileRow](ctx, s.DB, sqlFileOfType, f.JobID, f.Type)
+		if err == nil && bytes.Equal(known.SHA256, digest) {
+			return known.file(), nil
+		}
+		if err != nil && !errors.Is(err, postgres.ErrNoRows) {
+			return File{}, err
+		}
+		return File{}, errTwice
+	}
+	if errors.Is(err, postgres.ErrNoRows) {
+		return File{}, errErased // while the bytes came
+	}
+	return row.file(), err
+}
+
+// newKey is a place for a blob that nobody guesses and nothing else has.
+func newKey() string {
+	var random [32]byte
+	_, _ = rand.Read(random[:])
+	name := hex.EncodeToString(random[:])
+	return "artifacts/" + name[:2] + "/" + name[2:4] + "/" + name
+}
+
+// counted gives the bytes of a reader up to a limit, and measures them.
+type counted struct {
+	from io.Reader
+	left int64
+	size int64
+	sum  hash.Hash
+	over bool
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	c.size, c.left = c.size+int64(n), c.left-int64(n)
+	if c.left < 0 {
+		c.over = true
+		return 0, errTooLarge
+	}
+	c.sum.Write(p[:n])
+	return n, err
+}
+
+// filesAtOnce bounds how many files of some jobs are read.
+const filesAtOnce = 10_000
+
+// Files are what the jobs handed in and has not expired, by job and id.
+func (s *Service) Files(ctx context.Context, jobIDs ...int64) ([]File, error) {
+	rows, err := postgres.All[fileRow](ctx, s.DB, sqlFiles, jobIDs, s.Clock.Now(), filesAtOnce)
+	files := make([]File, 0, len(rows))
+	for _, r := range rows {
+		files = append(files, r.file())
+	}
+	return files, err
+}
+
+// fileOf finds the file of one type of a job, if there is one.
+func (s *Service) fileOf(ctx context.Context, jobID int64, kind string) (File, bool, error) {
+	r, err := postgres.One[fileRow](ctx, s.DB, sqlFileOfType, jobID, kind)
+	if errors.Is(err, postgres.ErrNoRows) {
+		return File{}, false, nil
+	}
+	return r.file(), err == nil, err
+}
+
+// Keep lets the files of a job stay for ever.
+func (s *Service) Keep(ctx context.Context, tx pgx.Tx, jobID int64) error {
+	_, err := tx.Exec(ctx, sqlKeep, jobID, s.Clock.Now())
+	return err
+}
+
+// RemoveFiles takes the files of a job out of sight, but not its log; the
+// bytes go afterwards.
+func (s *Service) RemoveFiles(ctx context.Context, tx pgx.Tx, jobID int64) error {
+	if _, err := tx.Exec(ctx, sqlRemoveFiles, jobID, s.Clock.Now()); err != nil {
+		return err
+	}
+	return s.Queue.Insert(ctx, tx, EraseArgs{JobID: jobID}, uniqueJob())
+}
+
+// Content is the bytes of a file, of which any part can be read.
+type Content interface {
+	io.ReadSeekCloser
+	io.ReaderAt
+	Size() int64
+}
+
+// Open reads a file. The store is asked only for the parts that are read.
+func (s *Service) Open(ctx context.Context, f File) (Content, error) {
+	if _, err := s.Blobs.Stat(ctx, f.key); err != nil {
+		if errors.Is(err, blob.ErrNotFound) {
+			err = errNoFile
+		}
+		return nil, err
+	}
+	return &content{ctx: ctx, blobs: s.Blobs, key: f.key, size: f.Size}, nil
+}
+
+type content struct {
+	ctx   context.Context
+	blobs blob.Store
+	key   string
+	size  int64
+	at    int64
+	from  io.ReadCloser // a stream at at, if one is open
+}
+
+func (c *content) Size() int64 { return c.size }
+
+func (c *content) Read(p []byte) (int, error) {
+	if c.at >= c.size {
+		return 0, io.EOF
+	}
+	if c.from == nil {
+		body, err := c.blobs.Open(c.ctx, c.key, c.at, c.size-c.at)
+		if err != nil {
+			return 0, err
+		}
+		c.from = body
+	}
+	n, err := c.from.Read(p)
+	c.at += int64(n)
+	if errors.Is(err, io.EOF) && c.at < c.size {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+func (c *content) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += c.at
+	case io.SeekEnd:
+		offset += c.size
+	}
+	if offset < 0 {
+		return 0, errors.New("artifact: seeking before the beginning")
+	}
+	if offset != c.at {
+		if err := c.Close(); err != nil {
+			return 0, err
+		}
+		c.at = offset
+	}
+	return offset, nil
+}
+
+func (c *content) ReadAt(p []byte, offset int64) (int, error) {
+	if offset < 0 || offset >= c.size {
+		return 0, io.EOF
+	}
+	want := min(int64(len(p)), c.size-offset)
+	body, err := c.blobs.Open(c.ctx, c.key, offset, want)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = body.Close() }()
+	n, err := io.ReadFull(body, p[:want])
+	if err == nil && n < len(p) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+func (c *content) Close() error {
+	if c.from == nil {
+		return nil
+	}
+	from := c.from
+	c.from = nil
+	return from.Close()
+}

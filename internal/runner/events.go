@@ -1,0 +1,45 @@
+package runner
+
+import (
+	"fmt"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+)
+
+// What names an act on a runner; the audit trail keeps it.
+type What string
+
+const (
+	Created           What = "ci_runner_created"
+	Registered        What = "ci_runner_registered"
+	Updated           What = "ci_runner_updated"
+	Removed           What = "ci_runner_unregistered"
+	TokenReset        What = "ci_runner_token_reset"
+	RegistrationReset What = "ci_runner_registration_token_reset"
+	Assigned          What = "ci_runner_assigned_to_project"
+	Unassigned        What = "ci_runner_unassigned_from_project"
+)
+
+// Event is an act on a runner, published in the transaction that did it. It
+// carries no token. Runner is zero where a registration token was reset.
+type Event struct {
+	What   What
+	By     access.Actor
+	In     bus.Entity // where the trail of it is
+	Runner Runner
+}
+
+// EventName is the act.
+func (e Event) EventName() string { return string(e.What) }
+
+// Deed is the act as the audit trail keeps it.
+func (e Event) Deed() bus.Deed {
+	d := bus.Deed{Type: string(e.What), By: e.By, Entity: e.In}
+	if e.What == RegistrationReset {
+		d.Message = "Reset the registration token of runners"
+		return d
+	}
+	d.Target = bus.Target{Type: "Ci::Runner", ID: e.Runner.ID, Details: fmt.Sprintf("#%d %s", e.Runner.ID, e.Runner.Description)}
+	return d
+}

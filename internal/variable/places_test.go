@@ -1,0 +1,258 @@
+package variable_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/group"
+	"stithy/internal/group/grouptest"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/httpapi"
+	"stithy/internal/kit/httpapi/httpapitest"
+	"stithy/internal/kit/wire"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/postgres/postgrestest"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/project"
+	"stithy/internal/project/projecttest"
+	"stithy/internal/setting/settingtest"
+	"stithy/internal/token"
+	"stithy/internal/token/tokentest"
+	"stithy/internal/user"
+	"stithy/internal/user/usertest"
+	"stithy/internal/variable"
+)
+
+// world is the room with a group, a group in it, a project and people.
+type world struct {
+	*httpapitest.Client
+	db                       *postgres.DB
+	box                      *secretbox.Box
+	variables                *variable.Service
+	top, group               *group.Group
+	project                  *project.Project
+	owner, maintainer, other *user.User // the other is a developer of the project
+	mu                       sync.Mutex
+	deeds                    []bus.Deed
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{db: postgrestest.New(t), box: secretbox.Random()}
+	log, now := slog.New(slog.DiscardHandler), clock.System()
+	home := &url.URL{Scheme: "https", Host: "forge.example"}
+	names := wire.Names{Service: "svc", Errors: "errsvc"}
+	events := bus.New()
+	settings := settingtest.New(t, w.db)
+	users := user.New(user.Deps{DB: w.db, Bus: events, Settings: settings, Clock: now, Log: log, ExternalURL: home, Names: names})
+	tokens := token.New(token.Deps{
+		DB: w.db, Bus: events, Box: w.box, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: home, Names: names,
+	})
+	groups := group.New(group.Deps{DB: w.db, Bus: events, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: home.String()})
+	projects := project.New(project.Deps{
+		DB: w.db, Bus: events, Settings: settings, Users: users, Groups: groups, Clock: now, Log: log, ExternalURL: home.String(), Names: names,
+	})
+	w.variables = variable.New(w.db, events, w.box, now, settings)
+	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+		if a, ok := e.(bus.Audited); ok {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.deeds = append(w.deeds, a.Deed())
+		}
+		return nil
+	})
+	w.Client = httpapitest.Start(t, &httpapi.Server{
+		Endpoints: w.variables.PlaceEndpoints(groups, projects), Authenticator: tokens, Clock: now, Log: log,
+	})
+	w.owner = usertest.New(t, w.db, usertest.Named("owner"))
+	w.maintainer = usertest.New(t, w.db, usertest.Named("maintainer"))
+	w.other = usertest.New(t, w.db, usertest.Named("other"))
+	w.top = grouptest.New(t, w.db, grouptest.Named("top"))
+	w.group = grouptest.New(t, w.db, grouptest.Named("team"), grouptest.Under(w.top))
+	w.project = projecttest.New(t, w.db, w.group.ID, projecttest.Named("tool"))
+	grouptest.Join(t, w.db, w.top, w.owner, access.Owner)
+	projecttest.Join(t, w.db, w.project, w.maintainer, access.Maintainer)
+	projecttest.Join(t, w.db, w.project, w.other, access.Developer)
+	return w
+}
+
+func (w *world) as(t testing.TB, u *user.User) *httpapitest.Client {
+	t.Helper()
+	return w.With("Private-Token", tokentest.New(t, w.db, w.box, u.ID))
+}
+
+func (w *world) inProject() string { return fmt.Sprintf("/projects/%d/variables", w.project.ID) }
+func (w *world) inGroup() string   { return fmt.Sprintf("/groups/%d/variables", w.group.ID) }
+
+func TestVariablesOfAPlaceAreKeptByTheirManagers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, c := range []struct {
+		by                     *user.User
+		in, missing, act, kind string
+	}{
+		{w.maintainer, w.inProject(), "Variable", "ci_variable_", "Ci::Variable"},
+		{w.owner, w.inGroup(), "GroupVariable", "ci_group_variable_", "Ci::GroupVariable"},
+	} {
+		w.deeds = nil
+		as := w.as(t, c.by)
+		const plain = `{"variable_type":"env_var","key":"A","value":"x","hidden":false,"protected":false,"masked":false,"raw":false,"environment_scope":"*","description":null}`
+		as.Do(t, "POST", c.in, `{"key":" A ","value":"x"}`).Want(t, 201, plain)
+		as.Do(t, "GET", c.in, nil).Want(t, 200, "["+plain+"]")
+		as.Do(t, "POST", c.in, `{"key":"A","value":"y"}`).Want(t, 400, `{"message":{"key":["(A) has already been taken"]}}`)
+		as.Do(t, "POST", c.in, `{"key":"A","value":"y","environment_scope":"production"}`).WantStatus(t, 201)
+		for _, method := range []string{"GET", "PUT", "DELETE"} {
+			as.Do(t, method, c.in+"/A", nil).Want(t, 409,
+				`{"message":"There are multiple variables with provided parameters. Please use 'filter[environment_scope]'"}`)
+			as.Do(t, method, c.in+"/B", nil).Want(t, 404, `{"message":"404 `+c.missing+` Not Found"}`)
+		}
+		as.Do(t, "PUT", c.in+"/A?filter[environment_scope]=production", `{"key":"C","environment_scope":"staging","description":"d"}`).Want(t, 200,
+			`{"variable_type":"env_var","key":"A","value":"y","hidden":false,"protected":false,"masked":false,"raw":false,"environment_scope":"staging","description":"d"}`)
+		as.Do(t, "GET", c.in+"/A?filter[environment_scope]=*", nil).Want(t, 200, plain)
+		as.Do(t, "DELETE", c.in+"/A?filter[environment_scope]=staging", nil).WantStatus(t, 204)
+		as.Do(t, "GET", c.in+"/A", nil).Want(t, 200, plain)
+		for body, want := range map[string]string{
+			`{"value":"x"}`:                                            `{"error":"key is missing"}`,
+			`{"key":"B"}`:                                              `{"error":"value is missing"}`,
+			`{"key":"B C","value":"x"}`:                                `{"message":{"key":["can contain only letters, digits and '_'."]}}`,
+			`{"key":"B","value":"short","masked":true}`:                `{"message":{"value":["is invalid"]}}`,
+			`{"key":"B","value":"short","masked_and_hidden":true}`:     `{"message":{"value":["is invalid"]}}`,
+			`{"key":"B","value":"x","environment_scope":"a;b"}`:        `{"message":{"environment_scope":["can contain only letters, digits, '-', '_', '/', '$', '{', '}', '.', '*' and spaces"]}}`,
+			`{"key":"B","value":"` + strings.Repeat("x", 65537) + `"}`: `{"message":{"value":["The value of the provided variable exceeds the 65536 character limit"]}}`,
+		} {
+			as.Do(t, "POST", c.in, body).Want(t, 400, want)
+		}
+		var acts []string
+		for _, d := range w.deeds {
+			acts = append(acts, d.Type)
+			if d.Target.Type != c.kind || d.Target.Details != "A" || !d.By.Is(c.by.ID) {
+				t.Errorf("the trail says %+v", d)
+			}
+		}
+		if want := strings.Join([]string{c.act + "created", c.act + "created", c.act + "updated", c.act + "deleted"}, " "); strings.Join(acts, " ") != want {
+			t.Errorf("the trail says %v", acts)
+		}
+	}
+}
+
+func TestCI04_VariablesAreShownToThoseWhoManageThePlaceAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.as(t, w.maintainer).Do(t, "POST", w.inProject(), `{"key":"CANARY_NAME","value":"canary-value"}`).WantStatus(t, 201)
+	w.as(t, w.owner).Do(t, "POST", w.inGroup(), `{"key":"CANARY_NAME","value":"canary-value"}`).WantStatus(t, 201)
+	stranger := usertest.New(t, w.db)
+	for _, c := range []struct {
+		by     *httpapitest.Client
+		in     string
+		status int
+	}{
+		{w.as(t, w.other), w.inProject(), 403}, {w.as(t, stranger), w.inProject(), 404}, {w.Client, w.inProject(), 404},
+		{w.as(t, w.maintainer), w.inGroup(), 403}, {w.as(t, stranger), w.inGroup(), 404},
+	} {
+		for _, call := range [][2]string{{"GET", ""}, {"GET", "/CANARY_NAME"}, {"PUT", "/CANARY_NAME"}, {"DELETE", "/CANARY_NAME"}, {"POST", ""}} {
+			r := c.by.Do(t, call[0], c.in+call[1], `{"key":"X","value":"y"}`)
+			if r.Status != c.status && r.Status != 401 || strings.Contains(r.Body, "anary") {
+				t.Errorf("%v: %d %s", call, r.Status, r.Body)
+			}
+		}
+	}
+}
+
+func TestCI05_AHiddenValueNeverComesBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const canary = "canary-0123456789"
+	as := w.as(t, w.maintainer)
+	const shown = `{"variable_type":"env_var","key":"A","value":null,"hidden":true,"protected":false,"masked":true,"raw":false,"environment_scope":"*","description":null}`
+	as.Do(t, "POST", w.inProject(), `{"key":"A","value":"`+canary+`","masked_and_hidden":true}`).Want(t, 201, shown)
+	as.Do(t, "GET", w.inProject()+"/A", nil).Want(t, 200, shown)
+	as.Do(t, "GET", w.inProject(), nil).Want(t, 200, "["+shown+"]")
+	as.Do(t, "PUT", w.inProject()+"/A", `{"masked_and_hidden":false,"hidden":false}`).Want(t, 200, shown)
+	as.Do(t, "PUT", w.inProject()+"/A", `{"masked":false}`).Want(t, 400, `{"message":{"masked":["must stay set where the value is hidden"]}}`)
+	for _, body := range []string{`{"value":"` + canary + ` x"}`, `{"environment_scope":";"}`, `{"raw":[]}`} {
+		if r := as.Do(t, "PUT", w.inProject()+"/A", body); r.Status != 400 || strings.Contains(r.Body, "canary") {
+			t.Errorf("%s: %d %s", body, r.Status, r.Body)
+		}
+	}
+	given, err := w.variables.ForJob(t.Context(), w.db, variable.Query{ProjectID: w.project.ID})
+	if err != nil || len(given) != 1 || given[0].Value.Reveal() != canary || !given[0].Masked {
+		t.Errorf("a job gets %+v, %v", given, err)
+	}
+	rows, err := postgres.Values[string](t.Context(), w.db, `select v::text || ' ' || encode(v.sealed_value, 'escape') from variables v`)
+	if err != nil || strings.Contains(strings.Join(rows, " "), "canary") {
+		t.Error("the value is stored as it is", err)
+	}
+}
+
+func TestWhatAJobIsGiven(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	put := func(of *bus.Entity, key, scope string, protected bool, value string) {
+		t.Helper()
+		v := &variable.Variable{Key: key, Value: secretbox.Secret(value), Type: variable.EnvVar, Scope: scope, Protected: protected}
+		var err error
+		if of == nil {
+			err = w.variables.Create(t.Context(), access.Actor{}, v)
+		} else {
+			err = w.variables.CreateIn(t.Context(), access.Actor{}, *of, v)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	top, team, tool := w.top.Entity(), w.group.Entity(), w.project.Entity()
+	put(nil, "A", "", false, "instance")
+	put(nil, "ONLY", "", false, "instance")
+	put(nil, "SECRET", "", true, "instance")
+	put(&top, "A", "*", false, "top")
+	put(&top, "B", "*", false, "top")
+	put(&team, "B", "*", false, "team")
+	put(&tool, "A", "*", false, "tool")
+	put(&tool, "E", "*", false, "all")
+	put(&tool, "E", "review/*", false, "reviews")
+	put(&tool, "E", "review/feature-*", false, "features")
+	put(&tool, "E", "review/feature-1", false, "one")
+	put(&team, "E", "review/feature-2", false, "a group says less than the project")
+	put(&tool, "P", "*", true, "protected")
+	put(&tool, "P", "prod", false, "of prod")
+	for _, c := range []struct {
+		protected   bool
+		environment string
+		want        string
+	}{
+		{false, "", "A=tool B=team E=all ONLY=instance"},
+		{true, "", "A=tool B=team E=all ONLY=instance P=protected SECRET=instance"},
+		{false, "review/other", "A=tool B=team E=reviews ONLY=instance"},
+		{false, "review/feature-2", "A=tool B=team E=features ONLY=instance"},
+		{false, "review/feature-1", "A=tool B=team E=one ONLY=instance"},
+		{true, "prod", "A=tool B=team E=all ONLY=instance P=of prod SECRET=instance"},
+		{false, "prod", "A=tool B=team E=all ONLY=instance P=of prod"},
+		{true, "*", "A=tool B=team E=all ONLY=instance P=protected SECRET=instance"},
+	} {
+		given, err := w.variables.ForJob(t.Context(), w.db, variable.Query{
+			ProjectID: w.project.ID, GroupIDs: []int64{w.top.ID, w.group.ID}, Protected: c.protected, Environment: c.environment,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, v := range given {
+			got = append(got, v.Key+"="+v.Value.Reveal())
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("protected %v in %q: %v, want %s", c.protected, c.environment, got, c.want)
+		}
+	}
+	if given, err := w.variables.ForJob(t.Context(), w.db, variable.Query{ProjectID: w.project.ID + 1000}); err != nil || len(given) != 2 {
+		t.Errorf("another project is given %+v, %v", given, err)
+	}
+}
