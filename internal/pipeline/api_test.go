@@ -1,0 +1,151 @@
+package pipeline_test
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/httpapi/httpapitest"
+	"stithy/internal/platform/postgres"
+)
+
+func TestAJobIsShownAsClientsKnowIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "rspec: {stage: test, script: [x], tags: [ruby, docker]}\n")
+	pl := w.create(t)
+	w.run(t, pl.ID, "rspec", failed)
+	id := w.jobs(t, pl.ID)["rspec"].ID
+	r := w.as(t, access.Reporter).Do(t, "GET", w.at("/jobs/%d", id), nil).WantStatus(t, 200)
+	var got map[string]any
+	if err := json.Unmarshal([]byte(r.Body), &got); err != nil {
+		t.Fatal(err)
+	}
+	keys := slices.Sorted(maps.Keys(got))
+	want := strings.Fields(`allow_failure archived artifacts artifacts_expire_at commit coverage created_at duration erased_at failure_reason finished_at
+		id name pipeline project queued_duration ref runner runner_manager stage started_at status tag tag_list user web_url`)
+	if diff := cmp.Diff(want, keys); diff != "" {
+		t.Error(diff)
+	}
+	for key, value := range map[string]any{
+		"name": "rspec", "stage": "test", "status": "failed", "failure_reason": "script_failure", "ref": "main", "tag": false, "allow_failure": false,
+		"archived": false, "tag_list": []any{"docker", "ruby"}, "artifacts": []any{}, "runner": nil, "coverage": nil, "erased_at": nil,
+		"created_at": "2024-05-02T15:04:05.678Z", "duration": 0.0, "queued_duration": 0.0,
+		"web_url": "https://forge.example/house/forge/-/jobs/1", "project": map[string]any{"ci_job_token_scope_enabled": false},
+	} {
+		if diff := cmp.Diff(value, got[key]); diff != "" {
+			t.Errorf("%s: %s", key, diff)
+		}
+	}
+	for part, fields := range map[string]string{
+		"commit":   "author_email author_name created_at id message short_id title",
+		"pipeline": "id project_id ref sha status",
+		"user":     "avatar_url bio created_at id job_title location name public_email state username web_url",
+	} {
+		for field := range strings.FieldsSeq(fields) {
+			if _, there := got[part].(map[string]any)[field]; !there {
+				t.Errorf("%s lacks %s", part, field)
+			}
+		}
+	}
+	w.Do(t, "GET", w.at("/jobs/%d", id), nil).Want(t, 401, `{"message":"401 Unauthorized"}`)
+	w.as(t, access.Reporter).Do(t, "GET", w.at("/jobs/999"), nil).Want(t, 404, `{"message":"404 Not found"}`)
+}
+
+func TestJobsOfAProjectTurnByKeyset(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simple)
+	for range 3 {
+		w.create(t)
+	}
+	var seen []int64
+	path := w.at("/jobs?pagination=keyset&order_by=id&sort=desc&per_page=4")
+	for path != "" {
+		r := w.as(t, access.Reporter).Do(t, "GET", path, nil).WantStatus(t, http.StatusOK)
+		for _, j := range httpapitest.JSON[[]jobForm](t, r) {
+			seen = append(seen, j.ID)
+		}
+		_, next, _ := strings.Cut(r.Header.Get("Link"), "/api/v4")
+		path, _, _ = strings.Cut(next, ">")
+	}
+	if diff := cmp.Diff([]int64{6, 5, 4, 3, 2, 1}, seen); diff != "" {
+		t.Error(diff)
+	}
+	w.as(t, access.Reporter).Do(t, "GET", w.at("/jobs?pagination=keyset&order_by=id&sort=asc"), nil).
+		Want(t, 405, `{"error":"Keyset pagination is not yet available for this type of request"}`)
+}
+
+func TestATriggerTokenStartsAPipelineAsItsOwner(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simple)
+	w.as(t, access.Developer).Do(t, "POST", w.at("/triggers"), url.Values{"description": {"d"}}).WantStatus(t, 403)
+	r := w.as(t, access.Maintainer).Do(t, "POST", w.at("/triggers"), url.Values{"description": {"d"}}).WantStatus(t, 201)
+	token := httpapitest.JSON[struct {
+		ID    int64
+		Token string
+	}](t, r)
+	if !strings.HasPrefix(token.Token, "svcptt-") {
+		t.Error(token)
+	}
+	if list := w.as(t, access.Maintainer).Do(t, "GET", w.at("/triggers"), nil).WantStatus(t, 200); strings.Contains(list.Body, token.Token) {
+		t.Error("a token is shown a second time")
+	}
+	pull := func(token, ref string, status int) *httpapitest.Reply {
+		t.Helper()
+		return w.Do(t, "POST", w.at("/trigger/pipeline"), map[string]any{"token": token, "ref": ref, "variables": map[string]string{"K": "v"}}).WantStatus(t, status)
+	}
+	pull("svcptt-nothing", "main", 404)
+	pull(token.Token, "nowhere", 400)
+	pl := httpapitest.JSON[pipelineForm](t, pull(token.Token, "main", 201))
+	if pl.Source != "trigger" || pl.User.ID != w.people[access.Maintainer].ID {
+		t.Errorf("%+v", pl)
+	}
+	w.Do(t, "POST", w.at("/trigger/pipeline"), map[string]any{"token": token.Token, "ref": "main", "variables": map[string]any{"K": []int{1}}}).
+		Want(t, 400, `{"message":"variables needs to be a map of key-valued strings"}`)
+	w.exec(t, `delete from members where user_id = $1`, w.people[access.Maintainer].ID)
+	if r := w.Do(t, "POST", w.at("/trigger/pipeline"), map[string]any{"token": token.Token, "ref": "main"}); r.Status < 400 {
+		t.Error("the token of somebody who left starts pipelines")
+	}
+}
+
+func TestASchedulePassesItsTimeOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simple)
+	form := url.Values{"description": {"nightly"}, "ref": {"main"}, "cron": {"30 16 * * *"}, "cron_timezone": {"UTC"}}
+	r := w.as(t, access.Developer).Do(t, "POST", w.at("/pipeline_schedules"), form).WantStatus(t, 201)
+	if !strings.Contains(r.Body, `"next_run_at":"2024-05-02T16:30:00.000Z"`) {
+		t.Error(r.Body)
+	}
+	form.Set("cron", "every day")
+	w.as(t, access.Developer).Do(t, "POST", w.at("/pipeline_schedules"), form).Want(t, 400, `{"message":{"cron":[" is invalid syntax"]}}`)
+	tick := func(want int) {
+		t.Helper()
+		if err := w.Tick(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		n, err := postgres.Value[int](t.Context(), w.db, `select count(*) from river_job where kind = 'pipeline_schedule'`)
+		if err != nil || n != want {
+			t.Errorf("%d runs asked for, want %d: %v", n, want, err)
+		}
+	}
+	tick(0)
+	w.now = w.now.Add(2 * 60 * 60 * 1e9)
+	tick(1)
+	tick(1)
+	text, err := postgres.Value[string](t.Context(), w.db, `select args::text from river_job where kind = 'pipeline_schedule'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.FromSchedule(t.Context(), decode[scheduleArgs](t, text).args()); err != nil {
+		t.Fatal(err)
+	}
+	if pl := w.latest(t); pl.Source != "schedule" || pl.User.ID != w.people[access.Developer].ID {
+		t.Errorf("%+v", pl)
+	}
+}

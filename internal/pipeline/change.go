@@ -1,0 +1,350 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/postgres"
+)
+
+// turn is a pipeline under its lock, with its latest jobs and what becomes of
+// them. All that changes a status goes through one.
+type turn struct {
+	s        *Service
+	tx       pgx.Tx
+	now      time.Time
+	pipeline Pipeline
+	was      Status           // the pipeline's, when it was locked
+	jobs     []*Job           // the latest, by id
+	before   map[int64]Status // of the jobs that changed; empty for new ones
+	touched  []*Job           // in the order of their first change
+}
+
+// begin locks a pipeline.
+func (s *Service) begin(ctx context.Context, tx pgx.Tx, pipelineID int64) (*turn, error) {
+	p, err := found(postgres.One[Pipeline](ctx, tx, sqlLockPipeline, pipelineID))
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := postgres.All[Job](ctx, tx, sqlLatestJobs, pipelineID)
+	if err != nil {
+		return nil, err
+	}
+	t := &turn{s: s, tx: tx, now: s.Clock.Now(), pipeline: *p, was: p.Status, before: map[int64]Status{}}
+	for i := range jobs {
+		t.jobs = append(t.jobs, &jobs[i])
+	}
+	return t, nil
+}
+
+// beginOf locks the pipeline of a job. The job is nil when another record took
+// its place.
+func (s *Service) beginOf(ctx context.Context, tx pgx.Tx, jobID int64) (*turn, *Job, error) {
+	id, err := found(postgres.Value[int64](ctx, tx, sqlPipelineID, jobID))
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := s.begin(ctx, tx, *id)
+	if err != nil {
+		return nil, nil, err
+	}
+	return t, t.job(jobID), nil
+}
+
+func (t *turn) job(id int64) *Job {
+	i := slices.IndexFunc(t.jobs, func(j *Job) bool { return j.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return t.jobs[i]
+}
+
+// touch notes that a job's row is to be written.
+func (t *turn) touch(j *Job) {
+	if _, known := t.before[j.ID]; !known {
+		t.before[j.ID] = j.Status
+		t.touched = append(t.touched, j)
+	}
+	j.UpdatedAt = t.now
+}
+
+// move lets something happen to a job.
+func (t *turn) move(j *Job, e Event) error {
+	to, err := Next(j.Status, e)
+	if err != nil {
+		return err
+	}
+	t.touch(j)
+	j.Status = to
+	if to != Scheduled {
+		j.ScheduledAt = nil
+	}
+	switch to {
+	case Pending:
+		j.QueuedAt = new(t.now)
+	case Running:
+		j.StartedAt = new(t.now)
+	case Scheduled:
+		j.ScheduledAt = new(t.now.Add(time.Duration(j.StartIn) * time.Second))
+	case Success, Failed, Canceled:
+		j.FinishedAt = new(t.now)
+	}
+	return nil
+}
+
+// enqueue lets a job run: now, or when its resource is free.
+func (t *turn) enqueue(j *Job) error {
+	if j.ResourceGroupID != nil {
+		return t.move(j, Await)
+	}
+	return t.move(j, Enqueue)
+}
+
+// fail ends a job.
+func (t *turn) fail(j *Job, why Reason) error {
+	if err := t.move(j, Drop); err != nil {
+		return err
+	}
+	j.FailureReason = new(why)
+	return nil
+}
+
+func (t *turn) nodes() []Node {
+	nodes := make([]Node, len(t.jobs))
+	for i, j := range t.jobs {
+		nodes[i] = j.node()
+	}
+	return nodes
+}
+
+func (j *Job) node() Node {
+	return Node{
+		ID: j.ID, Name: j.Name, Stage: int(j.StageIndex), State: State{Status: j.Status, AllowFailure: j.AllowFailure}, When: j.RunWhen,
+		Needs: j.Needs, Resource: j.ResourceGroupID != nil,
+	}
+}
+
+// reopen decides anew about what was skipped after a job that runs again.
+func (t *turn) reopen(id int64) error {
+	for _, c := range Reopened(t.nodes(), id) {
+		if err := t.move(t.job(c.ID), c.Event); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle computes what follows, writes it and tells the other rooms.
+func (t *turn) settle(ctx context.Context) error {
+	for _, c := range Advance(t.nodes()) {
+		if err := t.move(t.job(c.ID), c.Event); err != nil {
+			return err
+		}
+	}
+	if err := t.share(ctx); err != nil {
+		return err
+	}
+	states := make([]State, len(t.jobs))
+	for i, j := range t.jobs {
+		states[i] = State{j.Status, j.AllowFailure}
+		if j.StartedAt != nil && t.pipeline.StartedAt == nil {
+			t.pipeline.StartedAt = j.StartedAt
+		}
+	}
+	if status := Combine(states); status != "" {
+		t.pipeline.Status = status
+	}
+	t.pipeline.UpdatedAt = t.now
+	switch {
+	case !t.pipeline.Status.Complete():
+		t.pipeline.FinishedAt = nil
+	case t.pipeline.FinishedAt == nil || !t.was.Complete():
+		t.pipeline.FinishedAt = new(t.now)
+	}
+	if err := t.write(ctx); err != nil {
+		return err
+	}
+	return t.tell(ctx)
+}
+
+// share gives free resources to jobs that came to wait for them, and takes
+// them from those that need them no more.
+func (t *turn) share(ctx context.Context) error {
+	waiting := slices.Clone(t.touched)
+	slices.SortFunc(waiting, func(a, b *Job) int { return int(deref(a.ResourceGroupID) - deref(b.ResourceGroupID)) })
+	for _, j := range waiting {
+		if j.ResourceGroupID == nil {
+			continue
+		}
+		switch was := t.before[j.ID]; {
+		case j.Status == WaitingForResource:
+			tag, err := t.tx.Exec(ctx, sqlTakeResource, *j.ResourceGroupID, j.ID)
+			if err != nil {
+				return err
+			}
+			if tag.RowsAffected() == 0 {
+				err = t.s.Queue.Insert(ctx, t.tx, ServeArgs{GroupID: *j.ResourceGroupID}, jobqueue.Unique())
+			} else {
+				err = t.move(j, Enqueue)
+			}
+			if err != nil {
+				return err
+			}
+		case j.Status.Complete() && was != "" && !was.Complete():
+			if err := t.release(ctx, j); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// release frees the resource of a job, and lets a job of the queue look for
+// who is next: that one's pipeline may be another.
+func (t *turn) release(ctx context.Context, j *Job) error {
+	if _, err := t.tx.Exec(ctx, sqlReleaseResource, *j.ResourceGroupID, j.ID); err != nil {
+		return err
+	}
+	return t.s.Queue.Insert(ctx, t.tx, ServeArgs{GroupID: *j.ResourceGroupID}, jobqueue.Unique())
+}
+
+func deref[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// write stores what changed, in one round trip.
+func (t *turn) write(ctx context.Context) error {
+	var b pgx.Batch
+	for _, j := range t.touched {
+		b.Queue(sqlUpdateJob, j.ID, j.Status, j.FailureReason, j.ExitCode, j.AllowFailure, j.Retried, j.ScheduledAt, j.DownstreamID,
+			j.RunnerID, j.Coverage, j.QueuedAt, j.StartedAt, j.FinishedAt, j.UpdatedAt, j.UserID)
+	}
+	p := t.pipeline
+	b.Queue(sqlUpdatePipeline, p.ID, p.Status, p.StartedAt, p.FinishedAt, p.UpdatedAt)
+	return t.tx.SendBatch(ctx, &b).Close()
+}
+
+// tell publishes what happened and inserts the jobs that carry it on.
+func (t *turn) tell(ctx context.Context) error {
+	var lineage []int64
+	var protected bool
+	for _, j := range t.touched {
+		was := t.before[j.ID]
+		switch {
+		case was == j.Status:
+		case j.Bridge && j.Status == Pending:
+			if err := t.s.Queue.Insert(ctx, t.tx, BridgeArgs{JobID: j.ID}, jobqueue.Unique()); err != nil {
+				return err
+			}
+		case j.Status == Scheduled:
+			if err := t.s.Queue.Insert(ctx, t.tx, DueArgs{JobID: j.ID}, jobqueue.Unique(), jobqueue.At(*j.ScheduledAt)); err != nil {
+				return err
+			}
+		case j.Status == Pending:
+			if lineage == nil {
+				var err error
+				if lineage, err = postgres.Value[[]int64](ctx, t.tx, sqlLineage, t.pipeline.ProjectID); err != nil {
+					return err
+				}
+				if protected, err = t.s.Repositories.ProtectedRef(ctx, t.tx, t.pipeline.ProjectID, t.pipeline.Ref, t.pipeline.Tag); err != nil {
+					return err
+				}
+			}
+			if err := t.s.Bus.Publish(ctx, t.tx, JobQueued{
+				JobID: j.ID, PipelineID: j.PipelineID, ProjectID: j.ProjectID, NamespaceIDs: lineage, UserID: j.UserID, Tags: j.Tags,
+				Protected: protected, Ref: t.pipeline.Ref, Tag: t.pipeline.Tag, QueuedAt: *j.QueuedAt,
+			}); err != nil {
+				return err
+			}
+		}
+		if was == Pending && j.Status != Pending && !j.Bridge {
+			if err := t.s.Bus.Publish(ctx, t.tx, JobUnqueued{JobID: j.ID}); err != nil {
+				return err
+			}
+		}
+		if j.Status.Ended() && !was.Ended() {
+			if err := t.s.Bus.Publish(ctx, t.tx, JobFinished{Job: *j, Pipeline: t.pipeline}); err != nil {
+				return err
+			}
+		}
+	}
+	if t.pipeline.Status == t.was {
+		return nil
+	}
+	if t.pipeline.ParentID != nil && t.pipeline.Status.Complete() {
+		if err := t.s.Queue.Insert(ctx, t.tx, MirrorArgs{PipelineID: t.pipeline.ID}, jobqueue.Unique()); err != nil {
+			return err
+		}
+	}
+	return t.s.Bus.Publish(ctx, t.tx, PipelineChanged{Pipeline: t.pipeline, From: t.was})
+}
+
+// ErrNotPending is what Start says of a job that waits for no runner any more.
+// The claim is then committed without it: whatever took the job away could not
+// take its row of the queue.
+var ErrNotPending = errors.New("the job is not pending")
+
+// Start gives a pending build to a runner, in the transaction of the claim.
+func (s *Service) Start(ctx context.Context, tx pgx.Tx, jobID, runnerID int64) (Job, error) {
+	t, j, err := s.beginOf(ctx, tx, jobID)
+	if err != nil {
+		return Job{}, err
+	}
+	if j == nil || j.Status != Pending || j.Bridge {
+		return Job{}, ErrNotPending
+	}
+	if err := t.move(j, Run); err != nil {
+		return Job{}, err
+	}
+	j.RunnerID = new(runnerID)
+	err = t.settle(ctx)
+	return *j, err
+}
+
+// Finish notes how a running job ended. A job that does not run is refused with
+// ErrTransition: what has ended stays as it ended.
+func (s *Service) Finish(ctx context.Context, tx pgx.Tx, jobID int64, o Outcome) (Job, error) {
+	t, j, err := s.beginOf(ctx, tx, jobID)
+	if err != nil {
+		return Job{}, err
+	}
+	if j == nil || j.Status != Running {
+		return Job{}, fmt.Errorf("the end of a job that does not run: %w", ErrTransition)
+	}
+	if o.ExitCode != nil {
+		j.ExitCode = new(int32(*o.ExitCode))
+	}
+	if o.Coverage != nil {
+		j.Coverage = o.Coverage
+	}
+	if o.State == Success {
+		if err = t.move(j, Succeed); err == nil {
+			err = t.settle(ctx)
+		}
+	} else {
+		err = t.drop(ctx, j, o.Reason)
+	}
+	return *j, err
+}
+
+// Drop fails a job that did not end by itself.
+func (s *Service) Drop(ctx context.Context, tx pgx.Tx, jobID int64, why Reason) (Job, error) {
+	t, j, err := s.beginOf(ctx, tx, jobID)
+	if err != nil {
+		return Job{}, err
+	}
+	if j == nil {
+		return Job{}, fmt.Errorf("dropping a job that was retried: %w", ErrTransition)
+	}
+	err = t.drop(ctx, j, why)
+	return *j, err
+}

@@ -1,0 +1,225 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"stithy/internal/ciconfig"
+	"stithy/internal/gitstore"
+	"stithy/internal/kit/access"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/project"
+	"stithy/internal/setting"
+	"stithy/internal/variable"
+)
+
+// Predefined are the variables of a pipeline that follow from the instance, its
+// project, its commit and whoever made it. Those of the job and of the runner
+// come with the job. CI_PIPELINE_ID and CI_PIPELINE_URL are left out while the
+// pipeline has no id.
+func (s *Service) Predefined(p *project.Project, pl *Pipeline, c *gitstore.Commit, protected bool, by *access.Person) ciconfig.Variables {
+	var vars ciconfig.Variables
+	set := func(key, value string) { vars = append(vars, ciconfig.Variable{Key: key, Value: value, Raw: true}) }
+	set("CI", "true")
+	set("GITLAB_CI", "true")
+	s.setServer(set)
+	set("CI_PROJECT_ID", strconv.FormatInt(p.ID, 10))
+	set("CI_PROJECT_NAME", p.Path)
+	set("CI_PROJECT_TITLE", p.Name)
+	set("CI_PROJECT_DESCRIPTION", p.Description)
+	set("CI_PROJECT_PATH", p.FullPath())
+	set("CI_PROJECT_PATH_SLUG", ciconfig.Slug(p.FullPath()))
+	set("CI_PROJECT_NAMESPACE", p.NamespaceFullPath)
+	set("CI_PROJECT_NAMESPACE_ID", strconv.FormatInt(p.NamespaceID, 10))
+	root, _, _ := strings.Cut(p.NamespaceFullPath, "/")
+	set("CI_PROJECT_ROOT_NAMESPACE", root)
+	set("CI_PROJECT_URL", s.ExternalURL+"/"+p.FullPath())
+	set("CI_PROJECT_VISIBILITY", p.Visibility.String())
+	set("CI_PROJECT_REPOSITORY_LANGUAGES", "")
+	set("CI_DEFAULT_BRANCH", s.Projects.BranchOf(p))
+	set("CI_CONFIG_PATH", s.configPath(p))
+	if pl.ID != 0 {
+		set("CI_PIPELINE_ID", strconv.FormatInt(pl.ID, 10))
+		set("CI_PIPELINE_URL", s.page(p, "pipelines/"+strconv.FormatInt(pl.ID, 10)))
+		set("CI_PIPELINE_IID", strconv.FormatInt(pl.IID, 10))
+	}
+	set("CI_PIPELINE_SOURCE", string(pl.Source))
+	set("CI_PIPELINE_CREATED_AT", pl.CreatedAt.UTC().Format(time.RFC3339))
+	if pl.Name != nil {
+		set("CI_PIPELINE_NAME", *pl.Name)
+	}
+	if pl.Source == FromTrigger {
+		set("CI_PIPELINE_TRIGGERED", "true")
+	}
+	set("CI_COMMIT_SHA", pl.SHA)
+	set("CI_COMMIT_SHORT_SHA", pl.SHA[:min(8, len(pl.SHA))])
+	set("CI_COMMIT_BEFORE_SHA", pl.BeforeSHA)
+	set("CI_COMMIT_REF_NAME", pl.Ref)
+	set("CI_COMMIT_REF_SLUG", ciconfig.Slug(pl.Ref))
+	set("CI_COMMIT_REF_PROTECTED", strconv.FormatBool(protected))
+	if pl.Tag {
+		set("CI_COMMIT_TAG", pl.Ref)
+	} else {
+		set("CI_COMMIT_BRANCH", pl.Ref)
+	}
+	if c != nil {
+		title, rest, _ := strings.Cut(c.Message, "\n")
+		set("CI_COMMIT_MESSAGE", c.Message)
+		set("CI_COMMIT_TITLE", title)
+		set("CI_COMMIT_DESCRIPTION", strings.TrimLeft(rest, "\n"))
+		set("CI_COMMIT_AUTHOR", fmt.Sprintf("%s <%s>", c.Author.Name, c.Author.Email))
+		set("CI_COMMIT_TIMESTAMP", c.Committer.When.Format(time.RFC3339))
+	}
+	if by != nil {
+		set("GITLAB_USER_ID", strconv.FormatInt(by.ID, 10))
+		set("GITLAB_USER_LOGIN", by.Username)
+		set("GITLAB_USER_NAME", by.Name)
+		set("GITLAB_USER_EMAIL", by.Email)
+	}
+	return vars
+}
+
+func (s *Service) setServer(set func(key, value string)) {
+	set("CI_SERVER_URL", s.ExternalURL)
+	if u, err := url.Parse(s.ExternalURL); err == nil {
+		port := u.Port()
+		if port == "" {
+			port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+		}
+		set("CI_SERVER_HOST", u.Hostname())
+		set("CI_SERVER_PORT", port)
+		set("CI_SERVER_PROTOCOL", u.Scheme)
+	}
+	set("CI_SERVER_NAME", s.Names.Title())
+	set("CI_SERVER_VERSION", setting.Version)
+	parts := strings.SplitN(setting.Version, ".", 3)
+	for i, name := range []string{"MAJOR", "MINOR", "PATCH"} {
+		if i < len(parts) {
+			number, _, _ := strings.Cut(parts[i], "-")
+			set("CI_SERVER_VERSION_"+name, number)
+		}
+	}
+	set("CI_SERVER_REVISION", s.Settings.Instance().Revision)
+	set("CI_API_V4_URL", s.ExternalURL+"/api/v4")
+	set("CI_API_GRAPHQL_URL", s.ExternalURL+"/api/graphql")
+	set("GITLAB_FEATURES", "")
+}
+
+// configPath is where a project keeps its configuration.
+func (s *Service) configPath(p *project.Project) string {
+	if path := p.Settings.CIConfigPath; path != nil && *path != "" {
+		return *path
+	}
+	return s.Names.CIFile()
+}
+
+// outer are the variables that a project's jobs get from it, its groups and the
+// instance.
+func (s *Service) outer(ctx context.Context, q postgres.Querier, projectID int64, protected bool, environment string) (ciconfig.Variables, error) {
+	lineage, err := postgres.Value[[]int64](ctx, q, sqlLineage, projectID)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.Variables.ForJob(ctx, q, variable.Query{ProjectID: projectID, GroupIDs: lineage, Protected: protected, Environment: environment})
+	var vars ciconfig.Variables
+	for _, v := range all {
+		vars = append(vars, ciconfig.Variable{Key: v.Key, Value: v.Value.Reveal(), Raw: v.Raw, File: v.Type == variable.File, Masked: v.Masked})
+	}
+	return vars, err
+}
+
+// scene is all that decides what a pipeline holds.
+type scene struct {
+	project   *project.Project
+	repo      *gitstore.Repo
+	commit    *gitstore.Commit
+	pipeline  Pipeline // without an id
+	variables []Variable
+	protected bool
+	facts     ciconfig.Facts
+}
+
+// gather collects the facts.
+func (s *Service) gather(ctx context.Context, by access.Actor, c *scene) error {
+	pl := &c.pipeline
+	outer, err := s.outer(ctx, s.DB, c.project.ID, c.protected, "")
+	if err != nil {
+		return err
+	}
+	own := forFile(c.variables)
+	c.facts = ciconfig.Facts{
+		Source: string(pl.Source), Ref: pl.Ref, Tag: pl.Tag, Protected: c.protected, Project: c.project.FullPath(),
+		Predefined: s.Predefined(c.project, pl, c.commit, c.protected, by.Person), Variables: append(outer, own...),
+		ForEnvironment: func(name string) ciconfig.Variables {
+			vars, err := s.outer(ctx, s.DB, c.project.ID, c.protected, name)
+			if err != nil {
+				return append(outer, own...)
+			}
+			return append(vars, own...)
+		},
+		Changes: func() ([]string, bool) {
+			if pl.Tag || pl.Source != FromPush || isZero(pl.BeforeSHA) {
+				return nil, false
+			}
+			return changed(ctx, c.repo, gitstore.OID(pl.BeforeSHA), c.commit.ID)
+		},
+		ChangesFrom: func(ref string) ([]string, bool) {
+			from, err := s.Repositories.Revision(ctx, c.repo, c.project, ref)
+			if err != nil {
+				return nil, false
+			}
+			if base, err := c.repo.MergeBase(ctx, from, c.commit.ID); err == nil {
+				from = base
+			}
+			return changed(ctx, c.repo, from, c.commit.ID)
+		},
+		Exists: ciconfig.ExistsIn(func() []string {
+			paths, _ := tree(ctx, c.repo, c.commit.ID)
+			return paths
+		}),
+		ExistsAt: func(path, ref, glob string) (bool, bool) {
+			f := s.filesFor(by)
+			_, repo, sha, err := f.at(ctx, path, ref)
+			if err != nil {
+				return false, false
+			}
+			return ciconfig.ExistsIn(func() []string {
+				paths, _ := tree(ctx, repo, sha)
+				return paths
+			})(glob), true
+		},
+	}
+	return nil
+}
+
+func forFile(vars []Variable) ciconfig.Variables {
+	var out ciconfig.Variables
+	for _, v := range vars {
+		out = append(out, ciconfig.Variable{Key: v.Key, Value: v.Value, File: v.File, Raw: v.Raw})
+	}
+	return out
+}
+
+func isZero(sha string) bool { return strings.Trim(sha, "0") == "" }
+
+// changed lists the paths that differ between two commits.
+func changed(ctx context.Context, repo *gitstore.Repo, from, to gitstore.OID) ([]string, bool) {
+	diff, err := repo.Diff(ctx, from, to, gitstore.DiffOptions{NoText: true, Limits: gitstore.DiffLimits{Files: maxTreeSize}})
+	if err != nil || diff.Overflow {
+		return nil, false
+	}
+	var paths []string
+	for _, f := range diff.Files {
+		if f.NewPath != "" {
+			paths = append(paths, f.NewPath)
+		}
+		if f.OldPath != "" && f.OldPath != f.NewPath {
+			paths = append(paths, f.OldPath)
+		}
+	}
+	return paths, true
+}

@@ -1,0 +1,107 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+
+	"stithy/internal/ciconfig"
+	"stithy/internal/gitstore"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/project"
+)
+
+// LintQuery says which configuration is checked.
+type LintQuery struct {
+	Content  *string // instead of the project's own
+	Revision string  // whose file it is; the default branch when empty
+	Ref      string  // that a pipeline is planned for; the default branch when empty
+	DryRun   bool
+}
+
+// Lint is what there is to say of a configuration.
+type Lint struct {
+	Problems []string
+	Config   *ciconfig.Config
+	Plan     *ciconfig.Plan // of a dry run
+}
+
+// Lint checks a configuration with the rights of whoever asks.
+func (s *Service) Lint(ctx context.Context, by access.Actor, p *project.Project, q LintQuery) (*Lint, error) {
+	repo, err := s.Repositories.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	ref := q.Ref
+	if ref == "" {
+		ref = s.Projects.BranchOf(p)
+	}
+	revision := q.Revision
+	if revision == "" {
+		revision = ref
+	}
+	missing := fault.Missing("Commit")
+	c := &scene{project: p, repo: repo}
+	sha, err := s.Repositories.Revision(ctx, repo, p, revision)
+	if err == nil {
+		c.commit, err = repo.Commit(ctx, sha)
+	}
+	switch {
+	case fault.Is(err, fault.NotFound), errors.Is(err, gitstore.ErrNotFound), errors.Is(err, gitstore.ErrInvalid):
+		if q.Content == nil {
+			return nil, missing
+		}
+		c.commit = &gitstore.Commit{} // an empty repository: what is local is not there
+	case err != nil:
+		return nil, err
+	}
+	if _, err := repo.Ref(ctx, gitstore.Tags+ref); err == nil {
+		c.pipeline.Tag = true
+	}
+	if c.protected, err = s.Repositories.ProtectedRef(ctx, s.DB, p.ID, shortRef(ref), c.pipeline.Tag); err != nil {
+		return nil, err
+	}
+	c.pipeline.ProjectID, c.pipeline.SHA, c.pipeline.BeforeSHA, c.pipeline.Ref = p.ID, string(c.commit.ID), string(gitstore.Zero), shortRef(ref)
+	c.pipeline.Source, c.pipeline.CreatedAt = FromPush, s.Clock.Now()
+	// Values of variables stay with those who may run pipelines: what a file asks
+	// of them shows in what is left of it.
+	if err := s.gather(ctx, by, c); err != nil {
+		return nil, err
+	}
+	if !access.Holds(by, access.CreatePipeline, p.Place()) {
+		c.facts.Variables, c.facts.ForEnvironment = nil, nil
+	}
+	w := Wish{Source: FromPush, place: ciconfig.Place{Project: p.FullPath(), ProjectID: p.ID, SHA: c.pipeline.SHA}}
+	var content []byte
+	if q.Content != nil {
+		content = []byte(*q.Content)
+	} else if _, content, err = s.configuration(ctx, by, c, &w); err != nil {
+		if errors.Is(err, errNoConfig) {
+			return &Lint{Problems: []string{"Please provide content of " + s.configPath(p)}}, nil
+		}
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, fetchAll)
+	defer cancel()
+	src := s.filesFor(by)
+	src.remote = access.Holds(by, access.CreatePipeline, p.Place())
+	config, problems, err := ciconfig.Load(ctx, src, ciconfig.LoadOptions{Content: content, Name: s.configPath(p), Place: w.place, Facts: c.facts})
+	if err != nil {
+		return nil, err
+	}
+	l := &Lint{Problems: messages(problems), Config: config}
+	if len(problems) > 0 || !q.DryRun {
+		return l, nil
+	}
+	l.Plan, problems = config.Plan(c.facts)
+	l.Problems = messages(problems)
+	if l.Plan != nil && len(problems) == 0 {
+		switch l.Plan.Outcome {
+		case ciconfig.Filtered:
+			l.Problems = []string{"Pipeline filtered out by workflow rules."}
+		case ciconfig.NoJobs:
+			l.Problems = []string{"Pipeline will not run for the selected trigger. The rules configuration prevented any jobs from being added to the pipeline."}
+		}
+	}
+	return l, nil
+}

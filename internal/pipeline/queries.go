@@ -1,0 +1,41 @@
+package pipeline
+
+const (
+	pipelineColumns = `id, project_id, iid, sha, before_sha, ref, tag, status, source, name, failure_reason, yaml_errors, auto_cancel, fail_fast,
+	user_id, push_id, schedule_id, parent_id, root_id, child, depth, committed_at, started_at, finished_at, created_at, updated_at`
+	jobColumns = `id, project_id, pipeline_id, spec_id, user_id, bridge, name, stage, stage_index, status, failure_reason, exit_code, run_when,
+	allow_failure, needs, tags, interruptible, retried, retries, start_in, scheduled_at, environment, resource_group_id, downstream_id,
+	runner_id, coverage, created_at, queued_at, started_at, finished_at, erased_at, updated_at`
+)
+
+const (
+	sqlPipeline   = `select ` + pipelineColumns + ` from pipelines where id = $1`
+	sqlPipelineOf = `select ` + pipelineColumns + ` from pipelines where project_id = $1 and id = $2`
+	sqlJob        = `select ` + jobColumns + ` from jobs where id = $1`
+	sqlJobOf      = `select ` + jobColumns + ` from jobs where project_id = $1 and id = $2`
+	sqlSpec       = `select document from job_specs where id = $1`
+	sqlPipelineID = `select pipeline_id from jobs where id = $1`
+
+	// The pipeline is locked before any of its jobs is looked at.
+	sqlLockPipeline = `select ` + pipelineColumns + ` from pipelines where id = $1 for no key update`
+	sqlLatestJobs   = `select ` + jobColumns + ` from jobs where pipeline_id = $1 and not retried order by id limit 100000`
+
+	sqlUpdateJob = `
+update jobs set status = $2, failure_reason = $3, exit_code = $4, allow_failure = $5, retried = $6, scheduled_at = $7, downstream_id = $8,
+	runner_id = $9, coverage = $10, queued_at = $11, started_at = $12, finished_at = $13, updated_at = $14, user_id = $15
+where id = $1`
+	sqlUpdatePipeline = `update pipelines set status = $2, started_at = $3, finished_at = $4, updated_at = $5 where id = $1`
+
+	sqlCopyJob = `
+insert into jobs (project_id, pipeline_id, spec_id, user_id, bridge, name, stage, stage_index, status, run_when, allow_failure, needs, tags,
+	interruptible, retries, start_in, environment, resource_group_id, created_at, updated_at)
+select project_id, pipeline_id, spec_id, $2, bridge, name, stage, stage_index, 'created', run_when, $3, needs, tags, interruptible, $4, start_in,
+	environment, resource_group_id, $5, $5
+from jobs where id = $1 returning ` + jobColumns
+
+	sqlLineage = `select n.lineage from projects p join namespaces n on n.id = p.namespace_id where p.id = $1`
+
+	// A resource is taken by one job at a time.
+	sqlTakeResource    = `update resource_groups set holder_id = $2 where id = $1 and holder_id is null and process_mode = 'unordered'`
+	sqlReleaseResource = `update resource_groups set holder_id = null where holder_id = $2 and id = $1`
+)

@@ -1,0 +1,19 @@
+package pipeline
+
+const (
+	sqlPipelinesAmong = `select ` + pipelineColumns + ` from pipelines where id = any($1::bigint[])`
+
+	sqlLatest           = `select ` + pipelineColumns + ` from pipelines where project_id = $1 and ref = $2 and not child order by id desc limit 1`
+	sqlLatestSuccessful = `select ` + pipelineColumns + ` from pipelines
+		where project_id = $1 and ref = $2 and status = 'success' and not child order by id desc limit 1`
+	sqlNamedIn = `select ` + jobColumns + ` from jobs
+		where pipeline_id in (select $1::bigint union all (select id from pipelines where parent_id = $1 and child order by id desc limit 1000))
+		and name = $2 and not retried and not bridge order by id desc limit 1`
+	sqlBuildsOf = `select ` + jobColumns + ` from jobs where pipeline_id = $1 and not retried and not bridge order by id limit 5000`
+	// sqlSpans are the times that something of a pipeline ran, the retried records too.
+	sqlSpans = `select started_at, coalesce(finished_at, $2) as finished_at from jobs where pipeline_id = $1 and started_at is not null
+		order by started_at, id limit 100000`
+	sqlCoverage = `select avg(coverage) from jobs where pipeline_id = $1 and not retried and coverage is not null`
+
+	sqlJobIDsAfter = `select id from jobs where project_id = $1 and id > $2 order by id limit $3`
+)

@@ -1,0 +1,149 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/artifact"
+	"stithy/internal/ciconfig"
+	"stithy/internal/gitstore"
+	"stithy/internal/group"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/wire"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/outbound"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/project"
+	"stithy/internal/repository"
+	"stithy/internal/runner"
+	"stithy/internal/setting"
+	"stithy/internal/user"
+	"stithy/internal/variable"
+)
+
+// Deps is what the room needs from below.
+type Deps struct {
+	DB           *postgres.DB
+	Bus          *bus.Bus
+	Queue        *jobqueue.Queue
+	Box          *secretbox.Box
+	Settings     *setting.Service
+	Users        *user.Service
+	Groups       *group.Service
+	Projects     *project.Service
+	Repositories *repository.Service
+	Variables    *variable.Service
+	Artifacts    *artifact.Service
+	Runners      *runner.Service
+	Outbound     *outbound.Guard // where remote includes come from
+	Clock        clock.Clock
+	Log          *slog.Logger
+	ExternalURL  string
+	Names        wire.Names
+}
+
+// Service is the use cases of pipelines and jobs.
+type Service struct{ Deps }
+
+// New puts the room together.
+func New(d Deps) *Service { return &Service{Deps: d} }
+
+var errMissing = fault.Say(fault.NotFound, "404 Not found")
+
+func found[T any](row T, err error) (*T, error) {
+	if errors.Is(err, postgres.ErrNoRows) {
+		return nil, errMissing
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &row, nil
+}
+
+// Find reads a pipeline of a project.
+func (s *Service) Find(ctx context.Context, projectID, id int64) (*Pipeline, error) {
+	return found(postgres.One[Pipeline](ctx, s.DB, sqlPipelineOf, projectID, id))
+}
+
+// Known reads a pipeline, whoever asks.
+func (s *Service) Known(ctx context.Context, q postgres.Querier, id int64) (*Pipeline, error) {
+	return found(postgres.One[Pipeline](ctx, q, sqlPipeline, id))
+}
+
+// FindJob reads a build or a bridge of a project.
+func (s *Service) FindJob(ctx context.Context, projectID, id int64) (*Job, error) {
+	return found(postgres.One[Job](ctx, s.DB, sqlJobOf, projectID, id))
+}
+
+// KnownJob reads a job, whoever asks.
+func (s *Service) KnownJob(ctx context.Context, q postgres.Querier, id int64) (*Job, error) {
+	return found(postgres.One[Job](ctx, q, sqlJob, id))
+}
+
+// SpecOf reads what was planned for a job.
+func (s *Service) SpecOf(ctx context.Context, q postgres.Querier, j *Job) (*Spec, error) {
+	document, err := postgres.Value[[]byte](ctx, q, sqlSpec, j.SpecID)
+	if err != nil {
+		return nil, fmt.Errorf("reading what was planned for a job: %w", err)
+	}
+	var spec Spec
+	if err := json.Unmarshal(document, &spec); err != nil {
+		return nil, fmt.Errorf("reading what was planned for a job: %w", err)
+	}
+	return &spec, nil
+}
+
+// sourceFor is where the files of a configuration come from.
+func (s *Service) sourceFor(by access.Actor, w *Wish) ciconfig.Source {
+	if w.bridge != nil && w.Source == FromParent {
+		return &childFiles{files: s.filesFor(by), bridge: w.bridge}
+	}
+	return s.filesFor(by)
+}
+
+// shortRef is the name of a ref without its kind.
+func shortRef(ref string) string {
+	for _, kind := range []string{gitstore.Branches, gitstore.Tags} {
+		if short, ok := strings.CutPrefix(ref, kind); ok {
+			return short
+		}
+	}
+	return ref
+}
+
+// clearBatch keeps each transaction, and the locks that it takes, short.
+const clearBatch = 100
+
+// ClearFiles removes what the jobs of a project left. It may run any number of
+// times.
+func (s *Service) ClearFiles(ctx context.Context, projectID int64) error {
+	var after int64
+	for {
+		ids, err := postgres.Values[int64](ctx, s.DB, sqlJobIDsAfter, projectID, after, clearBatch)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+			for _, id := range ids {
+				if err := s.Artifacts.RemoveFiles(ctx, tx, id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		after = ids[len(ids)-1]
+	}
+}

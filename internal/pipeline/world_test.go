@@ -1,0 +1,334 @@
+package pipeline_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/artifact"
+	"stithy/internal/gitstore"
+	"stithy/internal/group"
+	"stithy/internal/group/grouptest"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/httpapi/httpapitest"
+	"stithy/internal/kit/wire"
+	"stithy/internal/pipeline"
+	"stithy/internal/platform/blob"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/outbound"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/postgres/postgrestest"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/project"
+	"stithy/internal/project/projecttest"
+	"stithy/internal/repository"
+	"stithy/internal/repository/repositorytest"
+	"stithy/internal/runner"
+	"stithy/internal/setting"
+	"stithy/internal/setting/settingtest"
+	"stithy/internal/user"
+	"stithy/internal/user/usertest"
+	"stithy/internal/variable"
+)
+
+// world is an instance with a project whose repository holds a configuration,
+// and a person for each role there.
+type world struct {
+	*httpapitest.Client // anonymous
+	*pipeline.Service
+	db           *postgres.DB
+	store        *gitstore.Store
+	repo         *gitstore.Repo
+	settings     *setting.Service
+	users        *user.Service
+	projects     *project.Service
+	repositories *repository.Service
+	artifacts    *artifact.Service
+	runners      *runner.Service
+	home         *group.Group
+	project      *project.Project
+	root         *user.User
+	now          time.Time
+	people       map[access.Role]*user.User
+
+	mu     sync.Mutex
+	queued map[int64]bool // what a dispatcher would hold
+	told   []bus.Event
+}
+
+const simple = `
+build: {stage: build, script: [make]}
+test: {stage: test, script: [make test]}
+`
+
+func newWorld(t testing.TB, config string) *world {
+	t.Helper()
+	w := &world{
+		db: postgrestest.New(t), store: repositorytest.Store(t), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC),
+		people: map[access.Role]*user.User{}, queued: map[int64]bool{},
+	}
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	now := clock.Clock(func() time.Time {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.now
+	})
+	names := wire.Names{Service: "svc", Errors: "errsvc"}
+	w.settings = settingtest.New(t, w.db)
+	queue, err := jobqueue.New(w.db, jobqueue.NewRegistry(), log, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blobs, err := blob.Open("", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, box := bus.New(), secretbox.Random()
+	const base = "https://forge.example"
+	w.users = user.New(user.Deps{
+		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Hasher: secretbox.NewHasher(1), Clock: now, Log: log,
+		ExternalURL: &url.URL{Scheme: "https", Host: "forge.example"}, Names: names,
+	})
+	groups := group.New(group.Deps{
+		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Clock: now, Log: log, ExternalURL: base,
+	})
+	w.projects = project.New(project.Deps{
+		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Groups: groups, Clock: now, Log: log,
+		ExternalURL: base, Names: names,
+	})
+	w.repositories = repository.New(repository.Deps{
+		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Projects: w.projects, Store: w.store,
+		Storages: []string{"default"}, Clock: now, Log: log, ExternalURL: base, Names: names,
+	})
+	w.artifacts = artifact.New(artifact.Deps{DB: w.db, Queue: queue, Blobs: blobs, Box: box, Settings: w.settings, Clock: now, Log: log})
+	w.runners = runner.New(runner.Deps{
+		DB: w.db, Bus: events, Box: box, Settings: w.settings, Groups: groups, Projects: w.projects, Clock: now, Log: log, ExternalURL: base, Names: names,
+	})
+	w.Service = pipeline.New(pipeline.Deps{
+		DB: w.db, Bus: events, Queue: queue, Box: box, Settings: w.settings, Users: w.users, Groups: groups, Projects: w.projects,
+		Repositories: w.repositories, Variables: variable.New(w.db, events, box, now, w.settings), Artifacts: w.artifacts, Runners: w.runners, Clock: now, Log: log, ExternalURL: base, Names: names,
+		Outbound: outbound.New(func() outbound.Rules { return outbound.Rules{} }),
+	})
+	bus.When(events, w.OnPushed)
+	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.told = append(w.told, e)
+		return nil
+	})
+	w.Client = httpapitest.Serve(t, append(w.Endpoints(), w.repositories.Endpoints()...)...)
+	w.root = usertest.New(t, w.db, usertest.Named("root"), usertest.Admin())
+	w.home = grouptest.New(t, w.db, grouptest.Named("house"), grouptest.Visible(access.Open))
+	w.project = projecttest.New(t, w.db, w.home.ID, projecttest.Named("forge"), projecttest.Visible(access.Open))
+	for _, role := range access.Roles {
+		u := usertest.New(t, w.db, usertest.Named(fmt.Sprintf("role%d", role)))
+		projecttest.Join(t, w.db, w.project, u, role)
+		w.people[role] = u
+	}
+	files := repositorytest.Files{"README.md": "hello\n"}
+	if config != "" {
+		files[".svc-ci.yml"] = config
+	}
+	w.repo = repositorytest.New(t, w.db, w.store, w.project, files)
+	return w
+}
+
+func (w *world) as(t testing.TB, role access.Role) *httpapitest.Client {
+	t.Helper()
+	u := w.people[role]
+	if u == nil {
+		u = usertest.New(t, w.db)
+		w.people[role] = u
+	}
+	return w.AsAccount(*u.Person(), u)
+}
+
+func (w *world) actor(role access.Role) access.Actor {
+	u := w.people[role]
+	return access.Actor{Person: u.Person(), Account: u}
+}
+
+// standing is the project as somebody of a role sees it.
+func (w *world) standing(t testing.TB, role access.Role) *project.Project {
+	t.Helper()
+	p, err := w.projects.Find(t.Context(), w.actor(role), w.project.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (w *world) at(below string, args ...any) string {
+	return "/projects/" + strconv.FormatInt(w.project.ID, 10) + fmt.Sprintf(below, args...)
+}
+
+// create makes a pipeline as a developer.
+func (w *world) create(t testing.TB, vars ...pipeline.Variable) *pipeline.Pipeline {
+	t.Helper()
+	pl, err := w.Create(t.Context(), w.actor(access.Developer), w.standing(t, access.Developer), pipeline.Wish{
+		Source: pipeline.FromAPI, Ref: "main", Variables: vars,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pl
+}
+
+func (w *world) exec(t testing.TB, sql string, args ...any) {
+	t.Helper()
+	if _, err := w.db.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// jobs are the latest jobs of a pipeline, by name.
+func (w *world) jobs(t testing.TB, pipelineID int64) map[string]*pipeline.Job {
+	t.Helper()
+	ids, err := postgres.Values[int64](t.Context(), w.db, `select id from jobs where pipeline_id = $1 and not retried order by id`, pipelineID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs := map[string]*pipeline.Job{}
+	for _, id := range ids {
+		j, err := w.KnownJob(t.Context(), w.db, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs[j.Name] = j
+	}
+	return jobs
+}
+
+// states is "name:status ..." of a pipeline, in order, with its own first.
+func (w *world) states(t testing.TB, pipelineID int64) string {
+	t.Helper()
+	pl, err := w.Known(t.Context(), w.db, pipelineID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := postgres.Values[string](t.Context(), w.db,
+		`select name || ':' || status from jobs where pipeline_id = $1 and not retried order by stage_index, id`, pipelineID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(append([]string{string(pl.Status)}, parts...), " ")
+}
+
+func (w *world) wantStates(t testing.TB, pipelineID int64, want string) {
+	t.Helper()
+	if got := w.states(t, pipelineID); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func (w *world) in(t testing.TB, do func(tx pgx.Tx) error) {
+	t.Helper()
+	if err := w.db.InTx(t.Context(), do); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run takes the pending job of a name and ends it.
+func (w *world) run(t testing.TB, pipelineID int64, name string, o pipeline.Outcome) {
+	t.Helper()
+	w.start(t, pipelineID, name)
+	w.in(t, func(tx pgx.Tx) error {
+		_, err := w.Finish(t.Context(), tx, w.jobs(t, pipelineID)[name].ID, o)
+		return err
+	})
+}
+
+func (w *world) start(t testing.TB, pipelineID int64, name string) {
+	t.Helper()
+	w.in(t, func(tx pgx.Tx) error {
+		j := w.jobs(t, pipelineID)[name]
+		if j == nil {
+			return fmt.Errorf("no job %s", name)
+		}
+		_, err := w.Start(t.Context(), tx, j.ID, 1)
+		return err
+	})
+}
+
+var (
+	passed = pipeline.Outcome{State: pipeline.Success}
+	failed = pipeline.Outcome{State: pipeline.Failed, Reason: pipeline.ScriptFailure}
+)
+
+// pushes are the pipelines that pushes ask for, made now.
+func (w *world) work(t testing.TB) {
+	t.Helper()
+	for {
+		args, err := postgres.Values[string](t.Context(), w.db,
+			`delete from river_job where kind = 'pipeline_create' returning args::text`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(args) == 0 {
+			return
+		}
+		for _, text := range args {
+			if err := w.FromPush(t.Context(), decode[pipeline.PushArgs](t, text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// carryOn works what the queue holds for bridges, resources and the like.
+func (w *world) carryOn(t testing.TB) {
+	t.Helper()
+	type row struct{ Kind, Args string }
+	for {
+		rows, err := postgres.All[row](t.Context(), w.db, `delete from river_job
+			where kind in ('pipeline_bridge', 'pipeline_mirror', 'pipeline_resource_serve', 'pipeline_cancel', 'pipeline_supersede', 'pipeline_job_due')
+			returning kind, args::text as args`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(rows) == 0 {
+			return
+		}
+		for _, r := range rows {
+			switch ctx := t.Context(); r.Kind {
+			case "pipeline_bridge":
+				err = w.Bridge(ctx, decode[pipeline.BridgeArgs](t, r.Args).JobID)
+			case "pipeline_mirror":
+				err = w.Mirror(ctx, decode[pipeline.MirrorArgs](t, r.Args).PipelineID)
+			case "pipeline_resource_serve":
+				err = w.Serve(ctx, decode[pipeline.ServeArgs](t, r.Args).GroupID)
+			case "pipeline_cancel":
+				err = w.Stop(ctx, decode[pipeline.CancelArgs](t, r.Args).PipelineID)
+			case "pipeline_supersede":
+				err = w.Supersede(ctx, decode[pipeline.SupersedeArgs](t, r.Args).PipelineID)
+			case "pipeline_job_due":
+				err = w.Due(ctx, decode[pipeline.DueArgs](t, r.Args).JobID)
+			}
+			if err != nil {
+				t.Fatal(r.Kind, err)
+			}
+		}
+	}
+}
+
+// archiveAfter sets the age from which jobs are kept as they are.
+func (w *world) archiveAfter(t testing.TB, age string) {
+	t.Helper()
+	if err := w.settings.Update(t.Context(), access.Actor{}, func(s *setting.Settings) { s.ArchiveBuildsInHumanReadable = setting.Text(age) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+type scheduleArgs pipeline.ScheduleArgs
+
+func (a scheduleArgs) args() pipeline.ScheduleArgs { return pipeline.ScheduleArgs(a) }
