@@ -1,0 +1,90 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/httpapi"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/runner"
+)
+
+// The names of these headers are in every runner, whatever the service is
+// called.
+const (
+	headerLastUpdate = "X-GitLab-Last-Update"
+	headerInterval   = "X-GitLab-Trace-Update-Interval"
+	headerStatus     = "Job-Status"
+	headerJobToken   = "Job-Token"
+	headerRunner     = "Runner-Token"
+)
+
+// Endpoints of the room.
+func (s *Service) Endpoints() []httpapi.Endpoint {
+	return slices.Concat([]httpapi.Endpoint{
+		httpapi.Do(httpapi.Spec{
+			Route: "POST /jobs/request", Needs: access.BySecret, Status: http.StatusCreated, Summary: "Ask for a job, as a runner.",
+			Also: "needs the token of a runner", Note: "Waits for a job for a while; 204 when there is none.", Forms: []any{Payload{}},
+		}, s.handleRequest),
+	}, s.jobEndpoints(), s.tokenEndpoints())
+}
+
+type infoParams struct {
+	Name         string         `param:"name" doc:"Name of the program"`
+	Version      string         `param:"version" doc:"Its version"`
+	Revision     string         `param:"revision" doc:"Its revision"`
+	Platform     string         `param:"platform" doc:"Operating system"`
+	Architecture string         `param:"architecture" doc:"Architecture"`
+	Executor     string         `param:"executor" doc:"How jobs are run"`
+	Shell        string         `param:"shell" doc:"What scripts are run by"`
+	Features     map[string]any `param:"features" doc:"What the runner can do"`
+	Config       map[string]any `param:"config" doc:"How the runner is set up"`
+}
+
+type requestParams struct {
+	Token      string         `param:"token" doc:"Token of the runner"`
+	SystemID   string         `param:"system_id" doc:"ID of the machine"`
+	LastUpdate string         `param:"last_update" doc:"Value of the header X-GitLab-Last-Update of the last answer"`
+	Info       infoParams     `param:"info" doc:"What the machine says of itself"`
+	Session    map[string]any `param:"session" doc:"Where the job can be watched"`
+}
+
+func (p *infoParams) features() Features {
+	f := Features{}
+	for name, value := range p.Features {
+		f[name] = value == true
+	}
+	return f
+}
+
+func (s *Service) handleRequest(ctx context.Context, call httpapi.Call[httpapi.None, requestParams]) (httpapi.Headed[any], error) {
+	p := call.Params
+	secret := p.Token
+	if secret == "" {
+		secret = call.Header(headerRunner)
+	}
+	r, _, err := s.Runners.Authenticate(ctx, secret, p.SystemID, runner.Info{
+		Name: p.Info.Name, Version: p.Info.Version, Revision: p.Info.Revision, Platform: p.Info.Platform, Architecture: p.Info.Architecture,
+		Executor: p.Info.Executor, Address: call.Actor.Address.String(),
+	})
+	if err != nil {
+		return httpapi.Headed[any]{}, err
+	}
+	given, cursor, err := s.Request(ctx, Asking{
+		Runner: r, Features: p.Info.features(), Cursor: p.LastUpdate, Secret: secretbox.Secret(secret),
+	})
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			err = fault.New(fault.Unavailable)
+		}
+		return httpapi.Headed[any]{}, err
+	}
+	if given == nil {
+		return httpapi.Headed[any]{Body: httpapi.NoneNow{}, Header: map[string]string{headerLastUpdate: cursor}}, nil
+	}
+	return httpapi.Headed[any]{Body: given}, nil
+}

@@ -1,0 +1,99 @@
+// Package dispatch hands pending jobs to runners and listens to them until
+// they are done: the queue and its lanes, claims, long polling, what a runner
+// gets of a job, the runner protocol, the tokens of running jobs and which
+// projects they open, and jobs that nobody is heard of any more.
+//
+// It does not own jobs, whose status pipeline alone writes, nor the records of
+// runners (runner), nor logs and files of jobs (artifact).
+//
+// Tables: job_lanes, job_queue, job_runs, job_token_allowlist, cluster_agents,
+// cluster_agent_grants.
+package dispatch
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Seeker is what counts of a runner that asks for a job. Runners that are equal
+// in it may take the same jobs.
+type Seeker struct {
+	Scopes    []int64  // whose runner it is, sorted; see Lane.Serves
+	Tags      []string // sorted
+	Untagged  bool     // takes jobs without tags
+	Protected bool     // takes jobs of protected refs only
+}
+
+// Scopes of runners, as lanes name them.
+const instance int64 = 0
+
+// OfInstance is the scope of the instance's runners.
+func OfInstance() []int64 { return []int64{instance} }
+
+// OfGroup is the scope of a group's runners.
+func OfGroup(id int64) []int64 { return []int64{id} }
+
+// OfProjects is the scope of a runner that is assigned to projects.
+func OfProjects(ids []int64) []int64 {
+	scopes := make([]int64, 0, len(ids))
+	for _, id := range ids {
+		scopes = append(scopes, -id)
+	}
+	slices.Sort(scopes)
+	return scopes
+}
+
+// fair reports whether the runner is one that projects share, each as much as
+// the other.
+func (s *Seeker) fair() bool { return slices.Equal(s.Scopes, []int64{instance}) }
+
+// key is equal for equal seekers.
+func (s *Seeker) key() string {
+	var b strings.Builder
+	for _, scope := range s.Scopes {
+		b.WriteString(strconv.FormatInt(scope, 10))
+		b.WriteByte(' ')
+	}
+	b.WriteString(strconv.FormatBool(s.Untagged))
+	b.WriteString(strconv.FormatBool(s.Protected))
+	for _, tag := range s.Tags {
+		b.WriteByte(0)
+		b.WriteString(tag)
+	}
+	return b.String()
+}
+
+// Lane is a line of pending jobs of one project that the same runners may take.
+type Lane struct {
+	ID        int64
+	ProjectID int64
+	Tags      []string
+	Protected bool
+	Serves    []int64 // whose runners: 0 is the instance, positive a group, negative a project
+}
+
+// takes says whether a seeker may take the jobs of a lane. The statement that
+// ranks lanes says the same in SQL.
+func (s *Seeker) takes(l *Lane) bool {
+	switch {
+	case s.Protected && !l.Protected:
+		return false
+	case len(l.Tags) == 0 && !s.Untagged:
+		return false
+	case !slices.ContainsFunc(l.Serves, func(scope int64) bool { return slices.Contains(s.Scopes, scope) }):
+		return false
+	}
+	return !slices.ContainsFunc(l.Tags, func(tag string) bool { return !slices.Contains(s.Tags, tag) })
+}
+
+// Limits on jobs that nothing is heard of.
+const (
+	pendingAtMost   = 24 * time.Hour // in the queue
+	pendingNobody   = time.Hour      // in the queue, and no runner could take it
+	silentAtMost    = time.Hour      // running, and the runner says nothing
+	scheduleOverdue = time.Hour
+	onlineWithin    = 2 * time.Hour  // since it was heard of a runner
+	runsKept        = 24 * time.Hour // after the end
+)

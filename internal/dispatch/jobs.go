@@ -1,0 +1,115 @@
+package dispatch
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/pipeline"
+	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/postgres"
+)
+
+// TendArgs asks to end jobs that nothing is heard of any more.
+type TendArgs struct{}
+
+// Kind names the job.
+func (TendArgs) Kind() string { return "dispatch_tend" }
+
+// SweepArgs asks to forget runs and lanes that are long gone.
+type SweepArgs struct{}
+
+// Kind names the job.
+func (SweepArgs) Kind() string { return "dispatch_sweep" }
+
+const (
+	tendEvery  = 5 * time.Minute
+	sweepEvery = time.Hour
+	perRound   = 500         // how many of a kind one run sees to
+	settled    = time.Minute // how long a transaction may take to be seen whole
+)
+
+// Register adds the room's workers.
+func (s *Service) Register(r *jobqueue.Registry) {
+	jobqueue.Register(r, s.tend)
+	jobqueue.Register(r, s.sweep)
+	r.Every(tendEvery, TendArgs{})
+	r.Every(sweepEvery, SweepArgs{})
+}
+
+// tend ends what waits or runs for too long. Each job is a transaction of its
+// own: what one run leaves, the next finds.
+func (s *Service) tend(ctx context.Context, _ TendArgs) error {
+	now := s.Clock.Now()
+	for _, check := range []struct {
+		sql  string
+		args []any
+		why  pipeline.Reason
+	}{
+		{sqlSilent, []any{now.Add(-silentAtMost), perRound}, pipeline.StuckOrTimeout},
+		{sqlOverdue, []any{now, perRound}, pipeline.JobExecutionTimeout},
+		{sqlStuck, []any{now.Add(-pendingAtMost), now.Add(-pendingNobody), now.Add(-onlineWithin), perRound}, pipeline.StuckOrTimeout},
+		{sqlLateSchedules, []any{now.Add(-scheduleOverdue), perRound}, pipeline.StaleSchedule},
+	} {
+		ids, err := postgres.Values[int64](ctx, s.DB, check.sql, check.args...)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if err := s.drop(ctx, id, check.why); err != nil {
+				return err
+			}
+		}
+	}
+	return s.mend(ctx, now)
+}
+
+// mend compares the queue with the jobs. Both are written in one transaction,
+// so it finds nothing unless somebody changed rows by hand.
+func (s *Service) mend(ctx context.Context, now time.Time) error {
+	if _, err := s.DB.Exec(ctx, sqlStray, now.Add(-settled), perRound); err != nil {
+		return err
+	}
+	lost, err := postgres.All[struct {
+		ID        int64
+		ProjectID int64
+		Tags      []string
+		Ref       string
+		Tag       bool
+	}](ctx, s.DB, sqlLost, now.Add(-settled), perRound)
+	if err != nil {
+		return err
+	}
+	for _, j := range lost {
+		err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+			protected, err := s.Repositories.ProtectedRef(ctx, tx, j.ProjectID, j.Ref, j.Tag)
+			if err != nil {
+				return err
+			}
+			return s.queue.enqueue(ctx, tx, j.ID, j.ProjectID, j.Tags, protected)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep forgets the runs of jobs that ended a while ago, and lanes that nobody
+// has stood in for as long.
+func (s *Service) sweep(ctx context.Context, _ SweepArgs) error {
+	before := s.Clock.Now().Add(-runsKept)
+	for _, sql := range []string{sqlForgetRuns, sqlDropLanes} {
+		for {
+			tag, err := s.DB.Exec(ctx, sql, before, perRound)
+			if err != nil {
+				return err
+			}
+			if tag.RowsAffected() < perRound {
+				break
+			}
+		}
+	}
+	return nil
+}

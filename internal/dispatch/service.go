@@ -1,0 +1,310 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/artifact"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/wire"
+	"stithy/internal/oauth"
+	"stithy/internal/pipeline"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/project"
+	"stithy/internal/repository"
+	"stithy/internal/runner"
+	"stithy/internal/setting"
+	"stithy/internal/token"
+	"stithy/internal/user"
+	"stithy/internal/variable"
+)
+
+// Deps is what the room needs from below.
+type Deps struct {
+	DB           *postgres.DB
+	Bus          *bus.Bus
+	Box          *secretbox.Box
+	Settings     *setting.Service
+	Users        *user.Service
+	Tokens       *token.Service
+	OAuth        *oauth.Service // its key signs ID tokens
+	Projects     *project.Service
+	Repositories *repository.Service
+	Variables    *variable.Service
+	Runners      *runner.Service
+	Artifacts    *artifact.Service
+	Pipelines    *pipeline.Service
+	Clock        clock.Clock
+	Log          *slog.Logger
+	ExternalURL  string
+	Names        wire.Names
+
+	Hold     time.Duration   // how long a request for a job waits
+	Draining <-chan struct{} // closed when nobody shall wait here any more; nil never is
+}
+
+// Service is the use cases of handing jobs out.
+type Service struct {
+	Deps
+	queue queue
+	hall  *hall
+	watch watch
+}
+
+// lookEvery is how often a node looks for jobs that it was not told of.
+const lookEvery = 10 * time.Second
+
+// New puts the room together.
+func New(d Deps) *Service {
+	s := &Service{Deps: d, hall: newHall(secretbox.RandomToken(8))}
+	s.queue = queue{db: d.DB, clock: d.Clock}
+	s.watch = watch{db: d.DB, hall: s.hall, log: d.Log, every: lookEvery}
+	return s
+}
+
+// Watch tells waiting runners of new jobs, until ctx ends.
+func (s *Service) Watch(ctx context.Context) { s.watch.run(ctx) }
+
+// Waiting is how many runners wait for a job on this node.
+func (s *Service) Waiting() int { return s.hall.waiting() }
+
+// OnJobQueued puts a job that became pending into its lane.
+func (s *Service) OnJobQueued(ctx context.Context, tx pgx.Tx, e pipeline.JobQueued) error {
+	return s.queue.enqueue(ctx, tx, e.JobID, e.ProjectID, e.Tags, e.Protected)
+}
+
+// OnJobUnqueued takes out a job that waits no more.
+func (s *Service) OnJobUnqueued(ctx context.Context, tx pgx.Tx, e pipeline.JobUnqueued) error {
+	return s.queue.dequeue(ctx, tx, e.JobID)
+}
+
+// OnJobFinished closes the log of a job that a runner had, and ends its run.
+func (s *Service) OnJobFinished(ctx context.Context, tx pgx.Tx, e pipeline.JobFinished) error {
+	tag, err := tx.Exec(ctx, sqlEndRun, e.Job.ID, s.Clock.Now())
+	if err != nil || tag.RowsAffected() == 0 {
+		return err
+	}
+	return s.Artifacts.CloseLog(ctx, tx, e.Job.ID)
+}
+
+// Asking is a runner that asks for a job.
+type Asking struct {
+	Runner   runner.Runner
+	Features Features
+	Cursor   string // what it was given at its last request
+	Secret   secretbox.Secret
+}
+
+// seeker is what counts of a runner.
+func (a *Asking) seeker() Seeker {
+	r := &a.Runner
+	s := Seeker{Tags: slices.Sorted(slices.Values(r.Tags)), Untagged: r.RunUntagged, Protected: r.AccessLevel == runner.RefProtected}
+	if s.Tags == nil {
+		s.Tags = []string{}
+	}
+	switch r.Type {
+	case runner.Instance:
+		s.Scopes = OfInstance()
+	case runner.Group:
+		s.Scopes = OfGroup(*r.GroupID)
+	case runner.Project:
+		s.Scopes = OfProjects(r.ProjectIDs)
+	}
+	if s.Scopes == nil {
+		s.Scopes = []int64{}
+	}
+	return s
+}
+
+// Request gives a runner its next job, waiting for one for a while. Without a
+// job, cursor is what the runner shows the next time.
+func (s *Service) Request(ctx context.Context, a Asking) (given *Payload, cursor string, err error) {
+	seeker := a.seeker()
+	if a.Runner.Paused || len(seeker.Scopes) == 0 {
+		return nil, s.hall.cursor(&seeker), nil
+	}
+	w := s.hall.join(seeker)
+	defer w.leave()
+	// Whoever shows the present cursor has looked since the last new job.
+	if a.Cursor == "" || a.Cursor != s.hall.cursor(&seeker) {
+		if given, err = s.claim(ctx, &a, &seeker, nil); given != nil || err != nil {
+			return given, "", err
+		}
+	}
+	timer := time.NewTimer(s.Hold)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, "", ctx.Err()
+		case <-timer.C:
+			return nil, s.hall.cursor(&seeker), nil
+		case <-s.Draining:
+			return nil, "", nil // the next node looks for itself
+		case lane := <-w.woken:
+			given, err = s.claim(ctx, &a, &seeker, lane)
+			if err != nil {
+				s.hall.wake(lane) // somebody else may fare better
+			}
+			if given != nil || err != nil {
+				return given, "", err
+			}
+			w.again()
+		}
+	}
+}
+
+// claim takes one job for a runner, in one transaction, and then gathers what
+// the runner gets. A job that may not run after all is dropped, and the next
+// one looked at. One that was taken wakes the next who waits for the lane.
+func (s *Service) claim(ctx context.Context, a *Asking, seeker *Seeker, hint *Lane) (*Payload, error) {
+	for ctx.Err() == nil {
+		var got claimed
+		err := s.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
+			got, err = s.take(ctx, tx, a, seeker, hint)
+			return err
+		})
+		if err != nil || got.lane.ID == 0 {
+			return nil, err
+		}
+		hint = nil
+		s.hall.wake(&got.lane)
+		if got.job == nil {
+			continue
+		}
+		// From here on the job runs. Whatever goes wrong ends it.
+		given, why, err := s.gather(ctx, a, &got)
+		if err != nil {
+			s.Log.Error("gathering what a runner gets", "job", got.job.ID, "error", err)
+			why = pipeline.SchedulerFailure
+		}
+		if why == "" {
+			return given, nil
+		}
+		if err := s.drop(context.WithoutCancel(ctx), got.job.ID, why); err != nil {
+			return nil, err
+		}
+	}
+	return nil, ctx.Err()
+}
+
+// claimed is a job that was taken, with what its taking showed.
+type claimed struct {
+	lane      Lane
+	job       *pipeline.Job // nil when it could not be started
+	queuedAt  time.Time
+	protected bool
+	lineage   []int64
+	timeout   time.Duration
+	spec      *pipeline.Spec
+	pipeline  *pipeline.Pipeline
+	secret    secretbox.Secret
+}
+
+// take is the transaction of a claim.
+func (s *Service) take(ctx context.Context, tx pgx.Tx, a *Asking, seeker *Seeker, hint *Lane) (c claimed, err error) {
+	t, lane, found, err := s.queue.take(ctx, tx, seeker, hint)
+	if err != nil || !found {
+		return claimed{}, err
+	}
+	c.lane, c.queuedAt = lane, t.QueuedAt
+	now, err := postgres.One[struct {
+		Serves, Lineage []int64
+		Removal, Off    bool
+		Timeout         int64
+	}](ctx, tx, sqlNow, lane.ProjectID)
+	if err != nil {
+		return c, err
+	}
+	job, err := s.Pipelines.KnownJob(ctx, tx, t.JobID)
+	if err != nil {
+		return c, err
+	}
+	run, err := s.Pipelines.Known(ctx, tx, job.PipelineID)
+	if err != nil {
+		return c, err
+	}
+	// The ref may have been protected or opened since the job was queued, and
+	// the project may have changed its mind about runners.
+	if c.protected, err = s.Repositories.ProtectedRef(ctx, tx, job.ProjectID, run.Ref, run.Tag); err != nil {
+		return c, err
+	}
+	lane.Serves, lane.Protected = now.Serves, c.protected
+	if !seeker.takes(&lane) {
+		if _, err := tx.Exec(ctx, sqlSetServes, job.ProjectID, now.Serves); err != nil {
+			return c, err
+		}
+		s.queue.lineupOf(seeker).served(seeker, c.lane, 0)
+		return c, s.queue.enqueue(ctx, tx, job.ID, job.ProjectID, job.Tags, c.protected)
+	}
+	if now.Removal || now.Off {
+		why := pipeline.BuildsDisabled
+		if now.Removal {
+			why = pipeline.ProjectDeleted
+		}
+		_, err := s.Pipelines.Drop(ctx, tx, job.ID, why)
+		return c, unlessMoved(err)
+	}
+	if c.spec, err = s.Pipelines.SpecOf(ctx, tx, job); err != nil {
+		return c, err
+	}
+	c.timeout = timeout(c.spec.Job.Timeout, time.Duration(now.Timeout)*time.Second, a.Runner.MaximumTimeout)
+	started, err := s.Pipelines.Start(ctx, tx, job.ID, a.Runner.ID)
+	if errors.Is(err, pipeline.ErrNotPending) {
+		return c, nil
+	}
+	if err != nil {
+		return c, err
+	}
+	c.secret = secretbox.Secret(s.Names.TokenPrefix(wire.JobToken) + secretbox.RandomToken(tokenLength))
+	c.lineage, c.pipeline = now.Lineage, run
+	if _, err := tx.Exec(ctx, sqlAddRun, job.ID, job.ProjectID, a.Runner.ID, a.Runner.Type == runner.Instance,
+		s.Box.Digest(string(access.JobToken), c.secret.Reveal()), s.Clock.Now(), s.Clock.Now().Add(c.timeout+grace)); err != nil {
+		return c, err
+	}
+	if err := s.Artifacts.BeginLog(ctx, tx, job.ProjectID, job.ID, c.secret, a.Secret); err != nil {
+		return c, err
+	}
+	c.job = &started
+	return c, nil
+}
+
+const (
+	tokenLength = 20
+	grace       = 15 * time.Minute // after a job's time is up, for its runner to say so
+)
+
+// timeout is how long a job may run: what the job or else the project says,
+// and never longer than the runner allows.
+func timeout(job, project time.Duration, runner *int) time.Duration {
+	d := cmp.Or(job, project)
+	if runner != nil && *runner > 0 {
+		d = min(d, time.Duration(*runner)*time.Second)
+	}
+	return d
+}
+
+// unlessMoved lets pass that a job had moved on by itself.
+func unlessMoved(err error) error {
+	if errors.Is(err, pipeline.ErrTransition) {
+		return nil
+	}
+	return err
+}
+
+// drop ends a job that cannot go on.
+func (s *Service) drop(ctx context.Context, jobID int64, why pipeline.Reason) error {
+	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		_, err := s.Pipelines.Drop(ctx, tx, jobID, why)
+		return unlessMoved(err)
+	})
+}

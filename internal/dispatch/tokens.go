@@ -1,0 +1,181 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"stithy/internal/ciconfig"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/pipeline"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/project"
+	"stithy/internal/user"
+)
+
+// run is a job that a runner has or had, as its token shows it.
+type run struct {
+	JobID       int64
+	ProjectID   int64
+	RunnerID    int64
+	StartedAt   time.Time
+	ContactedAt time.Time
+	Deadline    time.Time
+	Status      pipeline.Status
+	UserID      *int64
+	PipelineID  int64
+	Erased      bool
+	Removal     bool
+}
+
+// alive reports whether the job's token may be used: while the job runs.
+func (r *run) alive() bool { return r.Status == pipeline.Running && !r.Erased && !r.Removal }
+
+// run finds the job of a token, nil when there is none.
+func (s *Service) run(ctx context.Context, secret string) (*run, error) {
+	if secret == "" {
+		return nil, nil
+	}
+	r, err := postgres.One[run](ctx, s.DB, sqlRun, s.Box.Digest(string(access.JobToken), secret))
+	if errors.Is(err, postgres.ErrNoRows) {
+		return nil, nil
+	}
+	return &r, err
+}
+
+// Bearer finds whom the token of a job speaks for. It is dead from the moment
+// in which the job ends; the account's state is judged by who asked.
+func (s *Service) Bearer(ctx context.Context, p access.Presented) (*user.User, access.Credential, error) {
+	r, err := s.run(ctx, p.Secret)
+	if err != nil || r == nil || !r.alive() || r.UserID == nil {
+		return nil, access.Credential{}, err
+	}
+	u, err := s.Users.Find(ctx, *r.UserID)
+	if fault.Is(err, fault.NotFound) {
+		return nil, access.Credential{}, nil
+	}
+	return u, access.Credential{Kind: access.JobToken, ID: r.JobID}, err
+}
+
+// Opens decides whether the token of a job may be used on a project: always on
+// its own, on others if they are open or both sides allow it. What the person
+// may do there is decided besides.
+func (s *Service) Opens(ctx context.Context, a access.Actor, p *project.Project) (bool, error) {
+	job, err := s.Pipelines.KnownJob(ctx, s.DB, a.Credential.ID)
+	if fault.Is(err, fault.NotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if job.ProjectID == p.ID || p.Visibility != access.Private {
+		return true, nil
+	}
+	limited, err := postgres.Value[bool](ctx, s.DB, sqlOutbound, job.ProjectID)
+	if err != nil || limited {
+		return false, err
+	}
+	closed, err := postgres.Value[bool](ctx, s.DB, sqlInbound, p.ID)
+	if err != nil || !closed {
+		return err == nil, err
+	}
+	return postgres.Value[bool](ctx, s.DB, sqlAllowed, p.ID, job.ProjectID)
+}
+
+// maxAllowed is how many projects another may let in.
+const maxAllowed = 200
+
+// Scope is who gets into a project by the token of a job.
+type Scope struct{ Inbound, Outbound bool }
+
+// Scope reads it.
+func (s *Service) Scope(ctx context.Context, p *project.Project) (Scope, error) {
+	inbound, err := postgres.Value[bool](ctx, s.DB, sqlInbound, p.ID)
+	return Scope{Inbound: inbound, Outbound: p.Settings.CIJobTokenScopeEnabled}, err
+}
+
+// Close lets listed projects in only, or all.
+func (s *Service) Close(ctx context.Context, p *project.Project, inbound bool) error {
+	_, err := s.DB.Exec(ctx, sqlSetInbound, p.ID, inbound)
+	return err
+}
+
+var errTooMany = fault.Because(fault.Rejected, "Target projects exceeds the allowed number of project links (%d)", maxAllowed)
+
+// Allow lets the jobs of another project in.
+func (s *Service) Allow(ctx context.Context, by access.Actor, p *project.Project, target int64) error {
+	if target == p.ID {
+		return nil // always in
+	}
+	n, err := postgres.Value[int](ctx, s.DB, sqlCountAllow, p.ID)
+	if err != nil {
+		return err
+	}
+	if n >= maxAllowed-1 { // the project itself counts
+		return errTooMany
+	}
+	_, err = s.DB.Exec(ctx, sqlAllow, p.ID, target, by.ID(), s.Clock.Now())
+	return postgres.Faults{"job_token_allowlist_target_id_fkey": errNoTarget}.Translate(err)
+}
+
+var errNoTarget = fault.Missing("target_project_id not found")
+
+// Disallow keeps them out again.
+func (s *Service) Disallow(ctx context.Context, p *project.Project, target int64) error {
+	tag, err := s.DB.Exec(ctx, sqlDisallow, p.ID, target)
+	if err == nil && tag.RowsAffected() == 0 {
+		err = errNoTarget
+	}
+	return err
+}
+
+// idTokenLife is how long an ID token is good for, unless its job takes longer.
+const idTokenLife = 5 * time.Minute
+
+// idTokens signs the tokens by which other services know a job.
+func (s *Service) idTokens(ctx context.Context, c *claimed, p *project.Project, who *user.User, lists *VariableLists) ([]Variable, error) {
+	if len(c.spec.Job.IDTokens) == 0 {
+		return nil, nil
+	}
+	var vars ciconfig.Variables
+	for _, v := range lists.all(nil) {
+		vars = append(vars, ciconfig.Variable{Key: v.Key, Value: v.Value})
+	}
+	now := s.Clock.Now()
+	kind := "branch"
+	if c.pipeline.Tag {
+		kind = "tag"
+	}
+	var out []Variable
+	for _, t := range c.spec.Job.IDTokens {
+		var audience any
+		list := make([]string, 0, len(t.Aud))
+		for _, aud := range t.Aud {
+			list = append(list, ciconfig.Expand(aud, vars))
+		}
+		if audience = list; len(list) == 1 {
+			audience = list[0]
+		}
+		claims := map[string]any{
+			"iss": s.ExternalURL, "iat": now.Unix(), "nbf": now.Unix() - 5, "exp": now.Add(max(idTokenLife, c.timeout)).Unix(),
+			"jti": secretbox.RandomToken(20), "aud": audience, "sub": "project_path:" + p.FullPath() + ":ref_type:" + kind + ":ref:" + c.pipeline.Ref,
+			"namespace_id": decimal(p.NamespaceID), "namespace_path": p.NamespaceFullPath, "project_id": decimal(p.ID), "project_path": p.FullPath(),
+			"user_id": decimal(who.ID), "user_login": who.Username, "user_email": who.Email,
+			"pipeline_id": decimal(c.pipeline.ID), "pipeline_source": string(c.pipeline.Source), "job_id": decimal(c.job.ID),
+			"ref": c.pipeline.Ref, "ref_type": kind, "ref_path": c.pipeline.FullRef(), "ref_protected": strconv.FormatBool(c.protected),
+			"runner_id": *c.job.RunnerID, "runner_environment": "self-hosted", "sha": c.pipeline.SHA, "project_visibility": p.Visibility.String(),
+		}
+		if c.job.Environment != nil {
+			claims["environment"], claims["environment_protected"] = *c.job.Environment, "false"
+		}
+		signed, err := s.OAuth.Sign(ctx, claims)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Variable{Key: t.Name, Value: signed, Masked: true, Raw: true})
+	}
+	return out, nil
+}

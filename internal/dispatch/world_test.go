@@ -1,0 +1,268 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/artifact"
+	"stithy/internal/ciconfig"
+	"stithy/internal/gitstore"
+	"stithy/internal/group"
+	"stithy/internal/group/grouptest"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/httpapi"
+	"stithy/internal/kit/wire"
+	"stithy/internal/oauth"
+	"stithy/internal/pipeline"
+	"stithy/internal/platform/blob"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/postgres/postgrestest"
+	"stithy/internal/platform/ratelimit"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/project"
+	"stithy/internal/project/projecttest"
+	"stithy/internal/repository"
+	"stithy/internal/repository/repositorytest"
+	"stithy/internal/runner"
+	"stithy/internal/setting/settingtest"
+	"stithy/internal/token"
+	"stithy/internal/token/tokentest"
+	"stithy/internal/user"
+	"stithy/internal/user/usertest"
+	"stithy/internal/variable"
+)
+
+// world is the room among those below it, behind the real API.
+type world struct {
+	*Service
+	handler http.Handler
+	store   *gitstore.Store
+	now     time.Time
+	group   *group.Group
+	project *project.Project
+	ann     *user.User // a maintainer
+	sha     string
+}
+
+type unlimited struct{}
+
+func (unlimited) Throttle(bool) (ratelimit.Rule, bool) { return ratelimit.Rule{}, false }
+func (unlimited) Endpoint(string, access.Actor) (ratelimit.Rule, bool) {
+	return ratelimit.Rule{}, false
+}
+func (unlimited) ThrottleText() string { return "" }
+func (unlimited) MaxOffset() int       { return 0 }
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), postgrestest.URL(t), 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	w := &world{now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC), store: repositorytest.Store(t)}
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	now := clock.Clock(func() time.Time { return w.now })
+	home := &url.URL{Scheme: "https", Host: "forge.example"}
+	names := wire.Names{Service: "svc", Errors: "errsvc"}
+	box, events, settings := secretbox.Random(), bus.New(), settingtest.New(t, db)
+	queue, err := jobqueue.New(db, jobqueue.NewRegistry(), log, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blobs, err := blob.Open("file://"+t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := user.New(user.Deps{DB: db, Bus: events, Settings: settings, Clock: now, Log: log, ExternalURL: home, Names: names})
+	tokens := token.New(token.Deps{
+		DB: db, Bus: events, Box: box, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: home, Names: names,
+	})
+	groups := group.New(group.Deps{DB: db, Bus: events, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: home.String()})
+	projects := project.New(project.Deps{
+		DB: db, Bus: events, Settings: settings, Users: users, Groups: groups, Clock: now, Log: log, ExternalURL: home.String(), Names: names,
+	})
+	repositories := repository.New(repository.Deps{
+		DB: db, Bus: events, Queue: queue, Settings: settings, Users: users, Projects: projects, Box: box, Store: w.store,
+		Storages: []string{"default"}, Clock: now, Log: log, ExternalURL: home.String(), Names: names,
+	})
+	artifacts := artifact.New(artifact.Deps{DB: db, Queue: queue, Blobs: blobs, Box: box, Settings: settings, Clock: now, Log: log})
+	variables := variable.New(db, events, box, now, settings)
+	runners := runner.New(runner.Deps{DB: db, Bus: events, Box: box, Settings: settings, Groups: groups, Projects: projects, Clock: now, Log: log, Names: names})
+	pipelines := pipeline.New(pipeline.Deps{
+		DB: db, Bus: events, Queue: queue, Box: box, Settings: settings, Users: users, Groups: groups, Projects: projects,
+		Repositories: repositories, Variables: variables, Artifacts: artifacts, Runners: runners, Clock: now, Log: log, ExternalURL: home.String(), Names: names,
+	})
+	w.Service = New(Deps{
+		DB: db, Bus: events, Box: box, Settings: settings, Users: users, Tokens: tokens,
+		OAuth:    oauth.New(oauth.Deps{DB: db, Bus: events, Box: box, Settings: settings, Users: users, Tokens: tokens, Clock: now, ExternalURL: home.String(), Names: names}),
+		Projects: projects, Repositories: repositories, Variables: variables, Runners: runners, Artifacts: artifacts, Pipelines: pipelines, Clock: now, Log: log, ExternalURL: home.String(), Names: names, Hold: 30 * time.Millisecond,
+	})
+	tokens.Resolve(access.JobToken, w.Bearer)
+	projects.JobTokensBy(w.Opens)
+	bus.When(events, w.OnJobQueued)
+	bus.When(events, w.OnJobUnqueued)
+	bus.When(events, w.OnJobFinished)
+	api := &httpapi.Server{
+		Prefix: "/api/v4", ExternalURL: home, SessionCookie: "_svc_session", Authenticator: tokens, Limits: unlimited{},
+		Limiter: ratelimit.New(now, nil), Clock: now, Log: log,
+		Endpoints: slices.Concat(w.Endpoints(), users.Endpoints(), projects.Endpoints(), repositories.Endpoints(), groups.Endpoints()),
+	}
+	w.handler = api.Handler()
+
+	w.ann = usertest.New(t, db, usertest.Named("ann"))
+	w.group = grouptest.New(t, db, grouptest.Named("team"))
+	w.project = projecttest.New(t, db, w.group.ID, projecttest.Named("tool"))
+	projecttest.Join(t, db, w.project, w.ann, access.Maintainer)
+	repo := repositorytest.New(t, db, w.store, w.project, repositorytest.Files{"README": "hello\n"})
+	ref, err := repo.Ref(t.Context(), "refs/heads/main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.sha = string(ref.Target)
+	return w
+}
+
+func (w *world) exec(t testing.TB, sql string, args ...any) {
+	t.Helper()
+	if _, err := w.DB.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pending makes a pipeline of one job that waits for a runner.
+func (w *world) pending(t testing.TB, p *project.Project, change ...func(*pipeline.Spec)) (jobID int64) {
+	t.Helper()
+	spec := pipeline.Spec{
+		Job: ciconfig.Job{Name: "build", Stage: "test", Script: []string{"make"}, When: ciconfig.OnSuccess}, Group: "build", NodeTotal: 1,
+	}
+	for _, c := range change {
+		c(&spec)
+	}
+	document, err := json.Marshal(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	err = w.DB.InTx(ctx, func(tx pgx.Tx) error {
+		id, err := postgres.Value[int64](ctx, tx, `
+with p as (
+	insert into pipelines (project_id, iid, sha, before_sha, ref, tag, status, source, user_id, created_at, updated_at)
+	values ($1, 1 + (select count(*) from pipelines where project_id = $1), $2, '', 'main', false, 'pending', 'push', $3, $4, $4) returning id
+), s as (insert into job_specs (pipeline_id, document) select id, $5 from p returning id)
+insert into jobs (project_id, pipeline_id, spec_id, user_id, bridge, name, stage, stage_index, status, run_when, allow_failure, tags, interruptible,
+	created_at, queued_at, updated_at)
+select $1, p.id, s.id, $3, false, $6, $7, 0, 'pending', 'on_success', false, $8, false, $4, $4, $4 from p, s returning id`,
+			p.ID, w.sha, w.ann.ID, w.now, document, spec.Job.Name, spec.Job.Stage, append([]string{}, spec.Job.Tags...))
+		if err != nil {
+			return err
+		}
+		jobID = id
+		return w.queue.enqueue(ctx, tx, id, p.ID, spec.Job.Tags, false)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return jobID
+}
+
+// running makes a job that a runner has, and its token.
+func (w *world) running(t testing.TB, p *project.Project, change ...func(*pipeline.Spec)) (jobID int64, secret string) {
+	t.Helper()
+	w.pending(t, p, change...)
+	asking := Asking{Runner: runner.Runner{ID: 7, Type: runner.Instance, RunUntagged: true}, Secret: "glrt-runnersecret"}
+	seeker := asking.seeker()
+	ctx := t.Context()
+	var c claimed
+	if err := w.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
+		c, err = w.take(ctx, tx, &asking, &seeker, nil)
+		return err
+	}); err != nil || c.job == nil {
+		t.Fatalf("claiming: %+v %v", c, err)
+	}
+	return c.job.ID, c.secret.Reveal()
+}
+
+func (w *world) as(t testing.TB, u *user.User) func(*http.Request) {
+	secret := tokentest.New(t, w.DB, w.Box, u.ID)
+	return func(r *http.Request) { r.Header.Set("Private-Token", secret) }
+}
+
+func byJob(secret string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set("Job-Token", secret) }
+}
+
+func with(name, value string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set(name, value) }
+}
+
+// call sends a request; a body is a text, a document or nothing.
+func (w *world) call(method, path string, body any, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	text, kind := "", "text/plain"
+	switch b := body.(type) {
+	case nil:
+	case string:
+		text = b
+	default:
+		document, _ := json.Marshal(b)
+		text, kind = string(document), "application/json"
+	}
+	r := httptest.NewRequest(method, "/api/v4"+path, strings.NewReader(text))
+	if body != nil {
+		r.Header.Set("Content-Type", kind)
+	}
+	for _, c := range change {
+		c(r)
+	}
+	rec := httptest.NewRecorder()
+	w.handler.ServeHTTP(rec, r)
+	return rec
+}
+
+func (w *world) upload(path string, content []byte, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	var b bytes.Buffer
+	m := multipart.NewWriter(&b)
+	part, _ := m.CreateFormFile("file", "artifacts.zip")
+	_, _ = part.Write(content)
+	_ = m.Close()
+	return w.call("POST", path, b.String(), append(change, with("Content-Type", m.FormDataContentType()))...)
+}
+
+func want(t testing.TB, r *httptest.ResponseRecorder, status int, body string, headers ...string) {
+	t.Helper()
+	if r.Code != status || (body != "" && r.Body.String() != body) {
+		t.Errorf("got %d %s, want %d %s", r.Code, r.Body, status, body)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		if got := r.Header().Get(headers[i]); got != headers[i+1] {
+			t.Errorf("%s: got %q, want %q", headers[i], got, headers[i+1])
+		}
+	}
+}
+
+func (w *world) status(t testing.TB, jobID int64) pipeline.Status {
+	t.Helper()
+	j, err := w.Pipelines.KnownJob(context.WithoutCancel(t.Context()), w.DB, jobID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j.Status
+}
+
+func id(n int64) string { return strconv.FormatInt(n, 10) }
