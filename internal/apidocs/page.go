@@ -16,6 +16,7 @@ import (
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi"
+	"stithy/internal/platform/httpfile"
 )
 
 //go:embed page.html
@@ -59,12 +60,12 @@ type param struct {
 	Doc      string
 }
 
-func render(p page) file {
+func render(p page) httpfile.File {
 	var out bytes.Buffer
 	if err := pageTemplate.Execute(&out, p); err != nil {
 		panic("apidocs: " + err.Error())
 	}
-	return newFile("text/html; charset=utf-8", out.Bytes())
+	return httpfile.New("text/html; charset=utf-8", out.Bytes())
 }
 
 // nounsOf groups endpoints by what they are about.

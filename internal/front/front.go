@@ -18,9 +18,15 @@ import (
 
 // Front is the entrance. Every field is required.
 type Front struct {
-	API      http.Handler // everything below /api/v4
-	Docs     http.Handler // everything below /-/api
-	Avatars  http.Handler // pictures of people
+	API     http.Handler // everything below /api/v4
+	Docs    http.Handler // everything below /-/api
+	Avatars http.Handler // pictures of people
+	Git     interface {
+		http.Handler
+		Owns(escapedPath string) bool // repositories, at any depth
+	}
+	Pages    http.Handler // everything that people look at
+	OAuth    http.Handler // what programs ask the OAuth provider
 	Title    string       // what the instance calls itself
 	Metrics  *telemetry.Metrics
 	Log      *slog.Logger
@@ -57,16 +63,31 @@ func (f *Front) serve(w *recorder, r *http.Request, proxied bool) {
 	case path == "/-/api" || strings.HasPrefix(path, "/-/api/"):
 		w.route = "/-/api"
 		f.Docs.ServeHTTP(w, r)
-	case strings.HasPrefix(path, "/-/"):
+	case provided(path):
+		f.OAuth.ServeHTTP(w, r)
+	case probed(path):
 		f.probe(w, r, proxied)
 	case strings.HasPrefix(path, "/uploads/-/system/user/avatar/"):
 		w.route = "/uploads/-/system/user/avatar"
 		f.Avatars.ServeHTTP(w, r)
-	case strings.HasPrefix(path, "/api/"):
+	case path == "/api" || strings.HasPrefix(path, "/api/"):
 		w.json(http.StatusNotFound, `{"error":"404 Not Found"}`)
+	case f.Git != nil && f.Git.Owns(r.URL.EscapedPath()):
+		w.route = "/{project}.git"
+		f.Git.ServeHTTP(w, r)
 	default:
-		w.text(http.StatusNotFound, "Not found. The API is at /api/v4, its description at /-/api.\n")
+		f.Pages.ServeHTTP(w, r)
 	}
+}
+
+// provided reports whether programs ask the OAuth provider there. What else is
+// below /oauth are pages for people.
+func provided(path string) bool {
+	switch path {
+	case "/oauth/token", "/oauth/token/info", "/oauth/revoke", "/oauth/introspect", "/oauth/userinfo", "/oauth/discovery/keys":
+		return true
+	}
+	return strings.HasPrefix(path, "/.well-known/")
 }
 
 // finish counts the request and writes its line, also when a door panicked.

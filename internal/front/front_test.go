@@ -28,7 +28,7 @@ type witness interface {
 func newFront(log *bytes.Buffer, api http.HandlerFunc) *front.Front {
 	never := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	return &front.Front{
-		API: api, Docs: never, Avatars: never, Title: "Svc", Metrics: telemetry.NewMetrics("test", "test"),
+		API: api, Docs: never, Avatars: never, Pages: never, OAuth: never, Title: "Svc", Metrics: telemetry.NewMetrics("test", "test"),
 		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), Clock: clock.System(),
 		Watchers: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Draining: make(chan struct{}),
 	}
@@ -79,7 +79,8 @@ func TestEachPathFindsItsDoor(t *testing.T) {
 	f := newFront(&bytes.Buffer{}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 	for path, want := range map[string]int{
 		"/api/v4/user": 202, "/api/v3/users": 410, "/api/v5/x": 404, "/api": 404, "/-/api": 418, "/-/api/users": 418,
-		"/uploads/-/system/user/avatar/1/a.png": 418, "/": 404, "/-/health": 200, "/-/liveness": 200, "/-/nothing": 404, "/ann/forge": 404,
+		"/uploads/-/system/user/avatar/1/a.png": 418, "/": 418, "/-/health": 200, "/-/liveness": 200, "/-/nothing": 418, "/ann/forge": 418,
+		"/oauth/token": 418, "/oauth/authorize": 418, "/.well-known/openid-configuration": 418,
 	} {
 		if w := get(f, path, nil); w.Code != want {
 			t.Errorf("%s: got %d, want %d", path, w.Code, want)

@@ -21,6 +21,15 @@ type checkResult struct {
 	Message string `json:"message,omitempty"`
 }
 
+// probed reports whether a path is one that the watchers ask for.
+func probed(path string) bool {
+	switch path {
+	case "/-/health", "/-/liveness", "/-/readiness", "/-/metrics":
+		return true
+	}
+	return false
+}
+
 const checkTimeout = 3 * time.Second
 
 // probe answers those who watch over the process. To anyone else the pages do
@@ -38,11 +47,8 @@ func (f *Front) probe(w *recorder, r *http.Request, proxied bool) {
 		w.json(http.StatusOK, `{"status":"ok"}`)
 	case r.URL.Path == "/-/readiness":
 		f.readiness(w, r)
-	case r.URL.Path == "/-/metrics":
-		f.Metrics.Handler().ServeHTTP(w, r)
 	default:
-		w.route = "/-/"
-		w.text(http.StatusNotFound, "")
+		f.Metrics.Handler().ServeHTTP(w, r)
 	}
 }
 

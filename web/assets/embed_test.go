@@ -1,4 +1,4 @@
-package web_test
+package assets_test
 
 import (
 	"io/fs"
@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"stithy/web"
+	"stithy/web/assets"
 )
 
 func TestSU05_TheLockPinsContentAndNamesNoHost(t *testing.T) {
 	t.Parallel()
-	lock, err := os.ReadFile("package-lock.json")
+	lock, err := os.ReadFile("../package-lock.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,12 +22,12 @@ func TestSU05_TheLockPinsContentAndNamesNoHost(t *testing.T) {
 
 func TestStyleSheetsLoadNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
-	sheets, err := fs.Glob(web.Assets, "assets/*.css")
+	sheets, err := fs.Glob(assets.Files, "*.css")
 	if err != nil || len(sheets) == 0 {
 		t.Fatalf("no style sheets: %v", err)
 	}
 	for _, name := range sheets {
-		text, err := fs.ReadFile(web.Assets, name)
+		text, err := fs.ReadFile(assets.Files, name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,12 @@
+// Package assets holds what the pages that people see are made of and that is
+// not Go: style sheets and a script. Those of others are copied from npm, see package.json
+// in the folder above, and committed, so that a build of the binary needs
+// nothing but Go.
+package assets
+
+import "embed"
+
+// Files are the style sheets and scripts, by name.
+//
+//go:embed *.css *.js
+var Files embed.FS
