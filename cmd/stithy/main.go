@@ -12,11 +12,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"stithy/internal/app"
+	"stithy/internal/gitstore"
 	"stithy/internal/platform/config"
+	"stithy/internal/platform/failpoint"
 	"stithy/internal/platform/telemetry"
 )
 
 func main() {
+	if gitstore.IsHook(os.Args[0]) {
+		os.Exit(gitstore.Hook(os.Stdin, os.Stderr))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	syscall.Umask(0o027)
@@ -45,7 +50,7 @@ func configure(cmd *cobra.Command) (*config.Config, *slog.Logger, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg, err := config.Load(path, os.Environ())
+	cfg, err := config.Load(path, failpoint.Environment(os.Environ()))
 	if err != nil {
 		return nil, nil, err
 	}

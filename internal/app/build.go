@@ -13,29 +13,47 @@ import (
 	"strconv"
 
 	"stithy/internal/apidocs"
+	"stithy/internal/artifact"
 	"stithy/internal/audit"
 	"stithy/internal/bot"
+	"stithy/internal/changelog"
+	"stithy/internal/deploykey"
 	"stithy/internal/deploytoken"
+	"stithy/internal/dispatch"
 	"stithy/internal/front"
+	"stithy/internal/githttp"
+	"stithy/internal/gitssh"
+	"stithy/internal/gitstore"
 	"stithy/internal/group"
+	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/wire"
+	"stithy/internal/lfs"
 	"stithy/internal/member"
+	"stithy/internal/oauth"
+	"stithy/internal/pipeline"
+	"stithy/internal/platform/blob"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/config"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/lifecycle"
+	"stithy/internal/platform/mail"
+	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/ratelimit"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/platform/telemetry"
 	"stithy/internal/project"
+	"stithy/internal/repository"
+	"stithy/internal/runner"
 	"stithy/internal/setting"
+	"stithy/internal/signin"
 	"stithy/internal/token"
 	"stithy/internal/user"
 	"stithy/internal/variable"
+	"stithy/internal/web"
 )
 
 // App is the application put together, not yet running.
@@ -51,12 +69,23 @@ type App struct {
 	Users    *user.Service
 	Tokens   *token.Service
 
+	signIns      *signin.Service
 	groups       *group.Service
 	projects     *project.Service
 	members      *member.Service
 	bots         *bot.Service
 	deployTokens *deploytoken.Service
+	store        *gitstore.Store
+	repositories *repository.Service
+	changelogs   *changelog.Service
+	deployKeys   *deploykey.Service
+	lfs          *lfs.Service
+	oauth        *oauth.Service
 	variables    *variable.Service
+	runners      *runner.Service
+	artifacts    *artifact.Service
+	pipelines    *pipeline.Service
+	dispatch     *dispatch.Service
 	audit        *audit.Service
 	metrics      *telemetry.Metrics
 	drain        *lifecycle.Drain
@@ -86,12 +115,20 @@ func New(ctx context.Context, cfg *config.Config, log *slog.Logger) (*App, error
 			return nil, err
 		}
 	}
-	return assemble(cfg, log, clock.System(), db, box, shared)
+	blobs, err := blob.Open(cfg.BlobURL.Reveal(), cfg.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	store, err := openStore(ctx, cfg, clock.System(), log)
+	if err != nil {
+		return nil, err
+	}
+	return assemble(cfg, log, clock.System(), db, box, store, blobs, shared)
 }
 
 // assemble hands every room what it needs. It touches neither network nor
 // disk: the documents are made from an application without a database.
-func assemble(cfg *config.Config, log *slog.Logger, now clock.Clock, db *postgres.DB, box *secretbox.Box, shared *ratelimit.Redis) (*App, error) {
+func assemble(cfg *config.Config, log *slog.Logger, now clock.Clock, db *postgres.DB, box *secretbox.Box, store *gitstore.Store, blobs blob.Store, shared *ratelimit.Redis) (*App, error) {
 	registry, events := jobqueue.NewRegistry(), bus.New()
 	queue, err := jobqueue.New(db, registry, log, jobWorkers)
 	if err != nil {
@@ -99,7 +136,7 @@ func assemble(cfg *config.Config, log *slog.Logger, now clock.Clock, db *postgre
 	}
 	names := wire.Names(cfg.Identifiers)
 	a := &App{
-		Config: cfg, Log: log, Clock: now, DB: db, Box: box, Redis: shared, Queue: queue,
+		Config: cfg, Log: log, Clock: now, DB: db, Box: box, Redis: shared, Queue: queue, store: store,
 		drain: lifecycle.NewDrain(cfg.DrainDelay),
 	}
 	a.Settings = setting.New(db, events, now, log, setting.Instance{Tier: cfg.Instance.Tier, Hosted: cfg.Instance.Hosted, Names: names})
@@ -111,14 +148,26 @@ func assemble(cfg *config.Config, log *slog.Logger, now clock.Clock, db *postgre
 		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Clock: now, Log: log,
 		ExternalURL: cfg.ExternalURL, Names: names, Impersonation: cfg.Instance.Impersonation,
 	})
+	post, err := mail.New(cfg.SMTPURL, cfg.MailFrom)
+	if err != nil {
+		return nil, err
+	}
+	a.signIns = signin.New(signin.Deps{
+		DB: db, Bus: events, Queue: queue, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Mail: post, Clock: now,
+		Log: log, ExternalURL: cfg.ExternalURL, Names: names,
+	})
 	a.Settings.FindActorsBy(a.findActor)
 	base := cfg.ExternalURL.String()
 	a.groups = group.New(group.Deps{
 		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Users: a.Users, Clock: now, Log: log, ExternalURL: base,
 	})
+	guard := outbound.New(func() outbound.Rules {
+		now := a.Settings.Current()
+		return outbound.Rules{AllowLocal: now.AllowLocalRequestsFromWebHooksAndServices, Allowed: now.OutboundLocalRequestsWhitelist}
+	})
 	a.projects = project.New(project.Deps{
-		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Users: a.Users, Groups: a.groups, Clock: now, Log: log,
-		ExternalURL: base, Names: names,
+		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Users: a.Users, Groups: a.groups, Outbound: guard, Clock: now, Log: log,
+		ExternalURL: base, SSHPort: cfg.SSH.Port, Names: names,
 	})
 	a.members = member.New(member.Deps{
 		DB: db, Bus: events, Box: box, Users: a.Users, Groups: a.groups, Projects: a.projects, Clock: now,
@@ -129,14 +178,57 @@ func assemble(cfg *config.Config, log *slog.Logger, now clock.Clock, db *postgre
 	a.deployTokens = deploytoken.New(deploytoken.Deps{
 		DB: db, Bus: events, Box: box, Groups: a.groups, Projects: a.projects, Clock: now, Names: names,
 	})
+	a.oauth = oauth.New(oauth.Deps{
+		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Clock: now, ExternalURL: base, Names: names,
+		Password: a.signIns.CheckPassword, PasswordGrant: cfg.Instance.PasswordGrant,
+	})
+	a.Tokens.Resolve(access.OAuthToken, a.oauth.Bearer)
+	a.repositories = repository.New(repository.Deps{
+		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Users: a.Users, Projects: a.projects, Box: box, Outbound: guard, Store: store,
+		Storages: storageNames(cfg), Clock: now, Log: log, ExternalURL: base, Names: names,
+	})
+	a.projects.KeepCodeIn(a.repositories)
+	a.changelogs = changelog.New(changelog.Deps{
+		DB: db, Settings: a.Settings, Users: a.Users, Groups: a.groups, Projects: a.projects, Repositories: a.repositories, Clock: now, Names: names,
+	})
+	a.deployKeys = deploykey.New(deploykey.Deps{DB: db, Bus: events, Projects: a.projects, Clock: now})
+	a.lfs = lfs.New(lfs.Deps{DB: db, Blobs: blobs, Box: box, Clock: now, ExternalURL: base, Names: names})
+	a.repositories.KeepLargeFilesIn(a.lfs)
 	a.variables = variable.New(db, events, box, now, a.Settings)
+	a.runners = runner.New(runner.Deps{
+		DB: db, Bus: events, Box: box, Settings: a.Settings, Groups: a.groups, Projects: a.projects, Clock: now, Log: log,
+		ExternalURL: base, Names: names,
+	})
+	a.artifacts = artifact.New(artifact.Deps{DB: db, Queue: queue, Blobs: blobs, Box: box, Settings: a.Settings, Clock: now, Log: log})
+	a.pipelines = pipeline.New(pipeline.Deps{
+		DB: db, Bus: events, Queue: queue, Box: box, Settings: a.Settings, Users: a.Users, Groups: a.groups, Projects: a.projects,
+		Repositories: a.repositories, Variables: a.variables, Artifacts: a.artifacts, Runners: a.runners, Outbound: guard, Clock: now, Log: log, ExternalURL: base,
+		Names: names,
+	})
+	a.dispatch = dispatch.New(dispatch.Deps{
+		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, OAuth: a.oauth, Projects: a.projects,
+		Repositories: a.repositories, Variables: a.variables, Runners: a.runners, Artifacts: a.artifacts, Pipelines: a.pipelines, Clock: now,
+		Log: log, ExternalURL: base, Names: names, Hold: cfg.JobRequestHold, Draining: a.drain.Done(),
+	})
+	a.Tokens.Resolve(access.JobToken, a.dispatch.Bearer)
+	a.projects.JobTokensBy(a.dispatch.Opens)
 	a.audit = audit.New(db, now, names)
 	a.metrics = telemetry.NewMetrics(setting.Version, a.Settings.Instance().Revision)
-	for _, room := range []interface{ Register(*jobqueue.Registry) }{a.Users, a.groups, a.projects, a.members, a.audit} {
+	for _, room := range []interface{ Register(*jobqueue.Registry) }{
+		a.Users, a.signIns, a.groups, a.projects, a.members, a.oauth, a.repositories, a.lfs, a.runners, a.artifacts, a.pipelines, a.dispatch, a.audit,
+	} {
 		room.Register(registry)
 	}
 	a.react(events)
 	return a, nil
+}
+
+func storageNames(cfg *config.Config) []string {
+	var names []string
+	for _, s := range cfg.Storages {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 // findActor finds whom a feature flag is set for.
@@ -155,11 +247,12 @@ func (a *App) findActor(ctx context.Context, kind, ref string) (setting.Actor, e
 func (a *App) Endpoints() []httpapi.Endpoint {
 	var all []httpapi.Endpoint
 	for _, room := range []interface{ Endpoints() []httpapi.Endpoint }{
-		a.Settings, a.Users, a.Tokens, a.variables, a.groups, a.projects, a.members, a.bots, a.deployTokens,
+		a.Settings, a.Users, a.Tokens, a.variables, a.groups, a.projects, a.members, a.bots, a.deployTokens, a.oauth, a.repositories,
+		a.deployKeys, a.changelogs, a.runners, a.pipelines, a.dispatch,
 	} {
 		all = append(all, room.Endpoints()...)
 	}
-	return all
+	return append(all, a.variables.PlaceEndpoints(a.groups, a.projects)...)
 }
 
 // Handler is the way in over HTTP.
@@ -169,18 +262,44 @@ func (a *App) Handler() http.Handler {
 	if a.Redis != nil {
 		counter = a.Redis
 	}
-	endpoints := a.Endpoints()
+	endpoints, limiter := a.Endpoints(), ratelimit.New(a.Clock, counter)
 	api := &httpapi.Server{
 		Prefix: "/api/v4", ExternalURL: a.Config.ExternalURL, SessionCookie: names.SessionCookie(), Endpoints: endpoints,
-		Authenticator: a.Tokens, Limits: a.Settings, Limiter: ratelimit.New(a.Clock, counter), Clock: a.Clock, Log: a.Log,
+		Authenticator: a.Tokens, Limits: a.Settings, Limiter: limiter, Clock: a.Clock, Log: a.Log,
 		ExposeHeaders: exposed(names),
 	}
+	throttle := httpapi.Throttle{Limits: a.Settings, Limiter: limiter, Clock: a.Clock}
+	provider := &oauth.Door{Service: a.oauth, Log: a.Log, Throttle: throttle}
+	pages := web.New(web.Deps{
+		Users: a.Users, Tokens: a.Tokens, SignIns: a.signIns, Projects: a.projects, OAuth: a.oauth, Settings: a.Settings, Throttle: throttle, Box: a.Box,
+		ExternalURL: a.Config.ExternalURL, Names: names, Clock: a.Clock, Log: a.Log,
+	})
 	door := &front.Front{
-		API: api.Handler(), Docs: apidocs.Handler(endpoints, a.info()), Avatars: a.Users.AvatarHandler(), Title: names.Title(),
+		API: api.Handler(), Docs: apidocs.Handler(endpoints, a.info()), Avatars: a.Users.AvatarHandler(), Git: a.gitDoor(),
+		OAuth: provider.Handler(), Pages: pages.Handler(), Title: names.Title(),
 		Metrics: a.metrics, Log: a.Log, Clock: a.Clock, Trusted: a.Config.TrustedProxies, Watchers: a.Config.MonitoringAllow,
 		Checks: a.checks(), Draining: a.drain.Done(),
 	}
 	return door.Handler()
+}
+
+// gitDoor is the way in for git over HTTP.
+func (a *App) gitDoor() *githttp.Door {
+	return githttp.New(githttp.Deps{
+		DB: a.DB, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, DeployTokens: a.deployTokens, DeployKeys: a.deployKeys,
+		Projects: a.projects, Repositories: a.repositories, LFS: a.lfs, Clock: a.Clock, Log: a.Log,
+		ExternalURL: a.Config.ExternalURL, Names: wire.Names(a.Config.Identifiers),
+		Password: a.signIns.CheckPassword, Ban: githttp.Ban(a.Config.Git.Ban),
+	})
+}
+
+// sshDoor is the way in for git over SSH.
+func (a *App) sshDoor() *gitssh.Server {
+	return gitssh.New(gitssh.Deps{
+		Listen: a.Config.SSH.Listen, HostKeys: a.Config.SSH.HostKeys, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens,
+		DeployKeys: a.deployKeys, Projects: a.projects, Repositories: a.repositories, LFS: a.lfs, Clock: a.Clock, Log: a.Log,
+		ExternalURL: a.Config.ExternalURL, Names: wire.Names(a.Config.Identifiers),
+	})
 }
 
 // exposed are the headers of files that scripts of other origins may read.
@@ -226,8 +345,20 @@ func (a *App) Prepare(ctx context.Context) error {
 	return a.audit.Prepare(ctx)
 }
 
+// WaitingRunners is how many runners wait for a job on this node.
+func (a *App) WaitingRunners() int { return a.dispatch.Waiting() }
+
+// WatchJobs tells waiting runners of new jobs, until ctx ends. Serve does so by
+// itself.
+func (a *App) WatchJobs(ctx context.Context) { a.dispatch.Watch(ctx) }
+
 // Close gives back what New opened.
 func (a *App) Close() {
+	if a.store != nil {
+		if err := a.store.Close(); err != nil {
+			a.Log.Error("closing the storages", "error", err)
+		}
+	}
 	a.DB.Close()
 	if a.Redis != nil {
 		_ = a.Redis.Close()

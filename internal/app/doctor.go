@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"stithy/internal/gitstore"
 	"stithy/internal/platform/config"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/ratelimit"
@@ -37,6 +38,8 @@ func Examine(ctx context.Context, cfg *config.Config) []Finding {
 	}
 	box, key := examineKey(cfg)
 	findings = append(findings, key)
+	findings = append(findings, examineGit(ctx, cfg))
+	findings = append(findings, examineStorages(cfg)...)
 	findings = append(findings, examineDatabase(ctx, cfg, box)...)
 	return append(findings, examineRedis(ctx, cfg))
 }
@@ -60,6 +63,29 @@ func examineDataDir(cfg *config.Config) Finding {
 	_ = os.Remove(probe)
 	f.Fine = cfg.DataDir + " can be written to"
 	return f
+}
+
+func examineGit(ctx context.Context, cfg *config.Config) Finding {
+	version, err := gitstore.Version(ctx, cfg.Git.Program)
+	if err != nil {
+		return Finding{Subject: "git", Problem: err.Error() + ": install a newer git, or name one in git.program"}
+	}
+	return Finding{Subject: "git", Fine: version}
+}
+
+func examineStorages(cfg *config.Config) []Finding {
+	var findings []Finding
+	for _, s := range cfg.Storages {
+		f := Finding{Subject: "storage", Fine: s.Name + " is at " + s.Path}
+		switch there, err := gitstore.IsStorage(s.Path); {
+		case err != nil:
+			f.Problem = fmt.Sprintf("%s at %s cannot be read: %s", s.Name, s.Path, err)
+		case !there:
+			f.Fine = s.Name + " will be made at " + s.Path + " by the first start; if repositories are there already, mount their disk first"
+		}
+		findings = append(findings, f)
+	}
+	return findings
 }
 
 func examineKey(cfg *config.Config) (*secretbox.Box, Finding) {

@@ -16,7 +16,7 @@ func Documents() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := assemble(cfg, slog.New(slog.DiscardHandler), clock.System(), nil, secretbox.Random(), nil)
+	a, err := assemble(cfg, slog.New(slog.DiscardHandler), clock.System(), nil, secretbox.Random(), nil, nil, nil)
 	if err != nil {
 		return nil, err
 	}

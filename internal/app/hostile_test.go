@@ -73,11 +73,11 @@ func TestDO09_NoValueOfAnyParameterIsAnError500(t *testing.T) {
 			return i.do(e.Method, path, body, func(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", secret) })
 		}
 		w := send()
-		if w.Code == http.StatusUnauthorized { // the call before revoked its own token
+		if w.Code == http.StatusUnauthorized && e.Needs != access.BySecret { // the call before revoked its own token
 			secret = i.token(t, i.root, access.ScopeAPI)
 			w = send()
 		}
-		if w.Code >= 500 || w.Code == http.StatusUnauthorized {
+		if w.Code >= 500 || (w.Code == http.StatusUnauthorized && e.Needs != access.BySecret) {
 			t.Errorf("%s with %.200v: %d %s", e.Route, values, w.Code, w.Body)
 		}
 	}

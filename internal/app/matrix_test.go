@@ -5,11 +5,13 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi"
+	"stithy/internal/project"
 	"stithy/internal/project/projecttest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
@@ -86,9 +88,9 @@ func matrix(t *testing.T, document string) map[string][]string {
 	return rows
 }
 
-// G2: a tenant's child under another tenant's parent is not there, on every
+// PE-01: a tenant's child under another tenant's parent is not there, on every
 // route that has both.
-func TestG2_NoChildIsFoundUnderAnotherParent(t *testing.T) {
+func TestPE01_NoChildIsFoundUnderAnotherParent(t *testing.T) {
 	t.Parallel()
 	i := newInstance(t)
 	// No id of one kind is one of another.
@@ -146,4 +148,114 @@ func TestG2_NoChildIsFoundUnderAnotherParent(t *testing.T) {
 			}
 		}
 	}
+}
+
+// ownActs are abilities that those hold who see a place, although they write:
+// what they write is the caller's own.
+var ownActs = map[access.Ability]bool{
+	access.StarProject: true, access.ForkProject: true, access.AskToJoinProject: true, access.LeaveProject: true,
+	access.AskToJoinGroup: true, access.LeaveGroup: true, access.CommentCode: true,
+}
+
+// PE-02: what writes asks for an ability to write, and for a token that may.
+func TestPE02_NothingIsWrittenWithARightToRead(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	g := grouptest.New(t, i.DB)
+	grouptest.Join(t, i.DB, g, i.ann, access.Owner)
+	p := projecttest.New(t, i.DB, g.ID)
+	secret := i.token(t, i.ann, access.ScopeReadAPI)
+	for _, e := range i.Endpoints() {
+		if e.Method == http.MethodGet || e.Method == http.MethodHead {
+			continue
+		}
+		rule, _ := access.RuleOf(e.Needs)
+		if (rule.Read || rule.Seen) && !ownActs[e.Needs] {
+			t.Errorf("%s writes with %s, which reads", e.Route, e.Needs)
+		}
+		if rule.From == access.Anonymous && rule.Role == access.NoRole && e.Needs != access.BySecret {
+			t.Errorf("%s writes for anyone", e.Route)
+		}
+		if e.AnyScope {
+			continue
+		}
+		w := i.do(e.Method, i.below(e, g, p), nil, func(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", secret) })
+		if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "insufficient_scope") {
+			t.Errorf("%s with a token that reads: %d %s", e.Route, w.Code, w.Body)
+		}
+	}
+}
+
+// PE-07: a feature that is off is off on every route about it, and one for
+// members is for members.
+func TestPE07_AFeatureIsClosedOnEveryRouteAboutIt(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	people := map[string]*user.User{"maintainer": i.ann, "administrator": usertest.New(t, i.DB, usertest.Admin()), "stranger": usertest.New(t, i.DB)}
+	routes := 0
+	for _, level := range []project.Level{project.Everyone, project.Members, project.Off} {
+		g := grouptest.New(t, i.DB, grouptest.Visible(access.Open))
+		p := projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Open))
+		projecttest.Join(t, i.DB, p, i.ann, access.Maintainer)
+		if _, err := i.DB.Exec(t.Context(), `update projects set features = jsonb_build_object('repository', $2::text) where id = $1`, p.ID, level); err != nil {
+			t.Fatal(err)
+		}
+		for who, person := range people {
+			secret := i.token(t, person, access.ScopeAPI)
+			for _, e := range i.Endpoints() {
+				rule, _ := access.RuleOf(e.Needs)
+				if rule.Of != access.Code {
+					continue
+				}
+				routes++
+				open := level != project.Off && (who != "stranger" || (level == project.Everyone && rule.Seen))
+				w := i.do(e.Method, i.below(e, g, p), nil, func(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", secret) })
+				// Who may not copy a project is told that there is none.
+				if refused := refusal(w) || (e.Needs == access.ForkProject && strings.Contains(w.Body.String(), "404 Not Found")); refused == open {
+					t.Errorf("%s of a project whose code is %s, for the %s: %d %s", e.Route, level, who, w.Code, w.Body)
+				}
+			}
+		}
+	}
+	if routes < 2 {
+		t.Errorf("%d routes are about code", routes)
+	}
+}
+
+// PE-13: what one person may do is never the answer for another, nor for
+// another place, whoever asks at the same moment.
+func TestPE13_RightsAreNobodyElses(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	type tenant struct {
+		secret string
+		path   string
+	}
+	tenants := make([]tenant, 4)
+	for n := range tenants {
+		u, g := usertest.New(t, i.DB), grouptest.New(t, i.DB)
+		grouptest.Join(t, i.DB, g, u, access.Owner)
+		tenants[n] = tenant{i.token(t, u, access.ScopeAPI), "/api/v4/projects/" + strconv.FormatInt(projecttest.New(t, i.DB, g.ID).ID, 10)}
+	}
+	var wg sync.WaitGroup
+	for me, caller := range tenants {
+		wg.Go(func() {
+			for round := range 40 {
+				for it, other := range tenants {
+					method, body := http.MethodGet, any(nil)
+					if round%4 == 0 {
+						method, body = http.MethodPut, map[string]any{"description": "mine"}
+					}
+					want := http.StatusNotFound
+					if me == it {
+						want = http.StatusOK
+					}
+					if w := i.do(method, other.path, body, func(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", caller.secret) }); w.Code != want {
+						t.Errorf("%d asks for the project of %d: %d %s", me, it, w.Code, w.Body)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/kit/bus"
+	"stithy/internal/signin"
 	"stithy/internal/user"
 )
 
@@ -18,11 +19,21 @@ func (a *App) react(events *bus.Bus) {
 	// Who was kept out, or whose password changed, is signed out everywhere.
 	bus.When(events, func(ctx context.Context, tx pgx.Tx, e user.Event) error {
 		switch e.What {
-		case user.WasBlocked, user.WasBanned, user.WasDeactivated, user.PasswordChanged, user.TwoFactorDisabled, user.Destroyed:
+		case user.WasBlocked, user.WasBanned, user.WasDeactivated, user.PasswordChanged, user.TwoFactorEnabled, user.TwoFactorDisabled, user.Destroyed:
 			return a.Tokens.EndSessions(ctx, tx, e.User.ID)
 		}
 		return nil
 	})
+
+	// So is who changes the second factor: the browser that did it signs in anew.
+	bus.When(events, func(ctx context.Context, tx pgx.Tx, e signin.Event) error {
+		return a.Tokens.EndSessions(ctx, tx, e.By.ID())
+	})
+
+	// New addresses are asked for proof; what stood on a password or a second
+	// factor goes with it.
+	bus.When(events, a.signIns.OnUser)
+	bus.When(events, a.signIns.OnResetWanted)
 
 	// An account has its namespace, which goes with it; groups keep an owner.
 	bus.When(events, a.groups.OnUser)
@@ -34,6 +45,26 @@ func (a *App) react(events *bus.Bus) {
 	bus.When(events, a.projects.OnGroupMarked)
 	bus.When(events, a.projects.OnGroupLowering)
 	bus.When(events, a.projects.OnNamespaceRemoving)
+
+	// A repository comes with a fork or from elsewhere, and goes with its project.
+	bus.When(events, a.repositories.OnProject)
+	bus.When(events, a.repositories.OnPushed)
+	bus.When(events, a.repositories.OnForked)
+	bus.When(events, a.repositories.OnImportAsked)
+	bus.When(events, a.repositories.OnProjectRemoving)
+	bus.When(events, a.lfs.OnForked)
+	bus.When(events, a.lfs.OnProjectRemoving)
+	bus.When(events, a.artifacts.OnProjectRemoving)
+	bus.When(events, a.runners.OnProjectRemoving)
+
+	// A job that waits for a runner stands in the queue, in the transaction that
+	// lets it wait; one that ended leaves a closed log.
+	bus.When(events, a.dispatch.OnJobQueued)
+	bus.When(events, a.dispatch.OnJobUnqueued)
+	bus.When(events, a.dispatch.OnJobFinished)
+
+	// What was pushed runs.
+	bus.When(events, a.pipelines.OnPushed)
 
 	// A bot lives as long as its token, its membership and its place.
 	bus.When(events, a.bots.OnToken)

@@ -8,8 +8,8 @@ import (
 	"stithy/internal/platform/lifecycle"
 )
 
-// Roles are what a process can be; by default it is all of them. The roles ssh
-// and pages are known, and have nothing to run yet.
+// Roles are what a process can be; by default it is all of them. The role pages
+// is known, and has nothing to run yet.
 var Roles = []string{"web", "ssh", "worker", "pages"}
 
 // CheckRoles refuses a role that is not known.
@@ -29,11 +29,16 @@ func (a *App) Serve(ctx context.Context, roles []string, ready func(addr string)
 		{Name: "database", Start: a.Ready},
 		loop("settings", a.Settings.Watch),
 		a.Tokens.Part(),
+		a.runners.Part(),
 	}
 	if slices.Contains(roles, "worker") {
 		parts = append(parts, lifecycle.Part{Name: "jobs", Start: a.Queue.Start, Stop: a.Queue.Stop})
 	}
+	if slices.Contains(roles, "ssh") && a.Config.SSH.Listen != "" {
+		parts = append(parts, a.sshDoor().Part())
+	}
 	if slices.Contains(roles, "web") {
+		parts = append(parts, loop("waiting runners", a.dispatch.Watch))
 		server := lifecycle.HTTP("web", a.Config.Listen, a.Handler(), a.Log, lifecycle.HTTPOptions{})
 		parts = append(parts, server.Part(), lifecycle.Part{Name: "ready", Start: func(context.Context) error {
 			ready(server.Addr().String())
