@@ -2,17 +2,22 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,12 +34,35 @@ type Figure struct {
 	SQL float64 `json:"postgres_cpu_ms"` // PostgreSQL's part of it
 }
 
-// side is one server with one request.
+// side is one of two ways to get the same thing.
 type side struct {
-	name   string
-	server *server
-	path   string
-	token  string
+	name    string
+	server  *server                                // whose work is counted; nil counts what do starts
+	request func(n int) []byte                     // the n-th request over HTTP
+	status  int                                    // of its answer; 0 is 200
+	do      func(ctx context.Context, n int) error // something else in place of requests
+	few     int                                    // requests of a round, one after the other; 0 is as many as there is time for
+
+	count atomic.Int64 // of requests, in all rounds
+}
+
+// get is a side that asks for the same thing over and over.
+func get(s *server, name, path string, header ...string) *side {
+	return &side{name: name, server: s, request: func(int) []byte { return message("GET", path, "", header...) }}
+}
+
+// message is a request as it goes over the wire.
+func message(method, path, body string, header ...string) []byte {
+	var b bytes.Buffer
+	b.WriteString(method + " " + path + " HTTP/1.1\r\nHost: forge.example\r\n")
+	for _, line := range header {
+		b.WriteString(line + "\r\n")
+	}
+	if body != "" {
+		b.WriteString("Content-Length: " + strconv.Itoa(len(body)) + "\r\n")
+	}
+	b.WriteString("\r\n" + body)
+	return b.Bytes()
 }
 
 // pair is two sides that are measured in turn.
@@ -42,7 +70,7 @@ type pair struct {
 	row     int
 	name    string
 	limit   float64
-	sides   [2]side
+	sides   [2]*side
 	figures [2][]Figure
 }
 
@@ -59,53 +87,60 @@ func (p *pair) measure(ctx context.Context, c *cluster, length time.Duration, ro
 	return nil
 }
 
-func (s side) measure(ctx context.Context, c *cluster, length time.Duration) (Figure, error) {
-	if _, err := load(ctx, s, length/10); err != nil { // wakes connections, caches and plans
+func (s *side) measure(ctx context.Context, c *cluster, length time.Duration) (Figure, error) {
+	if _, err := s.load(ctx, length/10, min(s.few, 1)); err != nil { // wakes connections, caches and plans
 		return Figure{}, err
 	}
-	before, sqlBefore, err := s.server.cpu(ctx, c.conn)
+	before, sqlBefore, err := s.cpu(ctx, c.conn)
 	if err != nil {
 		return Figure{}, err
 	}
 	began := time.Now()
-	took, err := load(ctx, s, length)
+	took, err := s.load(ctx, length, s.few)
 	if err != nil {
 		return Figure{}, err
 	}
 	wall := time.Since(began)
-	after, sqlAfter, err := s.server.cpu(ctx, c.conn)
+	after, sqlAfter, err := s.cpu(ctx, c.conn)
 	if err != nil {
 		return Figure{}, err
+	}
+	if s.server != nil {
+		err = os.Truncate(s.server.log, 0)
 	}
 	slices.Sort(took)
 	n := len(took)
 	return Figure{
 		RPS: float64(n) / wall.Seconds(), P50: milliseconds(took[n/2]), P99: milliseconds(took[n*99/100]),
 		CPU: milliseconds(after-before) / float64(n), SQL: milliseconds(sqlAfter-sqlBefore) / float64(n),
-	}, os.Truncate(s.server.log, 0)
+	}, err
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// load sends the same request over and over on a few connections, and gives
-// the time of each answer. What it costs itself is not counted.
-func load(ctx context.Context, s side, length time.Duration) ([]time.Duration, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, length, nil)
-	defer cancel()
+// load sends requests on a few connections for some time, or a few on one,
+// and gives the time of each answer. What it costs itself is not counted.
+func (s *side) load(ctx context.Context, length time.Duration, few int) ([]time.Duration, error) {
+	hands, most := connections, maxRequests
+	if few > 0 {
+		hands, most = 1, few
+	} else {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, length, nil)
+		defer cancel()
+	}
 	var group sync.WaitGroup
 	var left atomic.Int64
-	left.Store(maxRequests)
-	times, errs := make([][]time.Duration, connections), make([]error, connections)
-	for i := range connections {
+	left.Store(int64(most))
+	times, errs := make([][]time.Duration, hands), make([]error, hands)
+	for i := range hands {
 		group.Go(func() {
-			times[i], errs[i] = s.repeat(func() bool { return ctx.Err() == nil && left.Add(-1) >= 0 })
+			times[i], errs[i] = s.repeat(ctx, func() bool { return ctx.Err() == nil && left.Add(-1) >= 0 })
 		})
 	}
 	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
 	}
 	all := slices.Concat(times...)
 	if len(all) == 0 {
@@ -114,32 +149,55 @@ func load(ctx context.Context, s side, length time.Duration) ([]time.Duration, e
 	return all, nil
 }
 
-func (s side) repeat(more func() bool) (times []time.Duration, err error) {
-	conn, err := net.Dial("tcp", s.server.listen)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	request := []byte("GET " + s.path + " HTTP/1.1\r\nHost: forge.example\r\nPrivate-Token: " + s.token + "\r\n\r\n")
-	reader := bufio.NewReaderSize(conn, 16<<10)
-	for more() {
-		began := time.Now()
-		if _, err := conn.Write(request); err != nil {
-			return nil, err
-		}
-		res, err := http.ReadResponse(reader, nil)
+func (s *side) repeat(ctx context.Context, more func() bool) (times []time.Duration, err error) {
+	do := s.do
+	if do == nil {
+		conn, err := net.Dial("tcp", s.server.listen)
 		if err != nil {
 			return nil, err
 		}
-		if _, err := io.Copy(io.Discard, res.Body); err != nil {
+		defer conn.Close()
+		reader := bufio.NewReaderSize(conn, 16<<10)
+		do = func(_ context.Context, n int) error { return s.ask(conn, reader, n) }
+	}
+	for more() {
+		n := int(s.count.Add(1)) - 1
+		began := time.Now()
+		if err := do(ctx, n); err != nil {
 			return nil, err
-		}
-		if res.StatusCode != http.StatusOK {
-			return nil, fmt.Errorf("%s: %s", s.path, res.Status)
 		}
 		times = append(times, time.Since(began))
 	}
 	return times, nil
+}
+
+func (s *side) ask(conn net.Conn, reader *bufio.Reader, n int) error {
+	request := s.request(n)
+	if _, err := conn.Write(request); err != nil {
+		return err
+	}
+	res, err := http.ReadResponse(reader, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, res.Body); err != nil {
+		return err
+	}
+	if res.StatusCode != cmp.Or(s.status, http.StatusOK) {
+		return fmt.Errorf("%.200s: %s", request, res.Status)
+	}
+	return nil
+}
+
+// cpu is what was used so far for the work of a side: by its server, or by
+// processes that this one started and that have ended.
+func (s *side) cpu(ctx context.Context, conn *pgx.Conn) (all, backends time.Duration, err error) {
+	if s.server != nil {
+		return s.server.cpu(ctx, conn)
+	}
+	var used syscall.Rusage
+	err = syscall.Getrusage(syscall.RUSAGE_CHILDREN, &used)
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), 0, err
 }
 
 // cpu is what the server, its children and its PostgreSQL backends have used,
@@ -158,8 +216,34 @@ func (s *server) cpu(ctx context.Context, conn *pgx.Conn) (all, backends time.Du
 		}
 		backends += used
 	}
-	own, err := processTime(s.process.Process.Pid)
+	own, err := treeTime(s.process.Process.Pid)
 	return own + backends, backends, err
+}
+
+// treeTime is processTime of a process and of all below it that live. What has
+// ended is part of whoever waited for it.
+func treeTime(pid int) (time.Duration, error) {
+	sum, err := processTime(pid)
+	if err != nil {
+		return 0, err
+	}
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		return 0, err
+	}
+	for _, task := range tasks {
+		text, _ := os.ReadFile(task) // a thread that has ended has none
+		for child := range strings.FieldsSeq(string(text)) {
+			id, err := strconv.Atoi(child)
+			if err != nil {
+				return 0, err
+			}
+			if used, err := treeTime(id); err == nil { // else it ended just now, and its parent has its time
+				sum += used
+			}
+		}
+	}
+	return sum, nil
 }
 
 // tick is the unit of times in /proc, 1/100 s on every Linux.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"net"
@@ -20,7 +21,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/kit/access"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/secretbox"
 	"stithy/test/load/crowd"
 )
 
@@ -83,7 +86,10 @@ type site struct {
 	database string
 	address  string
 	rows     int
-	token    string
+
+	token      string
+	oauthToken string      // of the same person
+	repository *repository // nil until there is one
 }
 
 // external is the same for all servers, as it is part of the answers.
@@ -116,8 +122,26 @@ func (p programs) site(ctx context.Context, c *cluster, dir string, rows int) (*
 	if err != nil {
 		return nil, err
 	}
-	s.token, err = s.run(ctx, "admin", "create-token", "--username", username, "--name", "bench", "--scopes", "api")
-	return s, err
+	if s.token, err = s.run(ctx, "admin", "create-token", "--username", username, "--name", "bench", "--scopes", "api"); err != nil {
+		return nil, err
+	}
+	return s, s.grant(ctx, conn, username)
+}
+
+// grant lets an application act for a person, without the pages.
+func (s *site) grant(ctx context.Context, conn *pgx.Conn, username string) error {
+	box, err := secretbox.Load(filepath.Join(s.dir, "secret.key"))
+	if err != nil {
+		return err
+	}
+	var secret [32]byte
+	_, _ = rand.Read(secret[:])
+	s.oauthToken = hex.EncodeToString(secret[:])
+	_, err = conn.Exec(ctx, `
+		insert into oauth_tokens (user_id, digest, scopes, family_id, created_at, expires_at)
+		select id, $2, '{api}', 1, now(), now() + interval '2 hours' from users where username = $1`,
+		username, box.Digest(string(access.OAuthToken), s.oauthToken))
+	return err
 }
 
 func (s *site) environment(listen string) []string {
@@ -178,8 +202,12 @@ func (s *site) stithy() *server {
 func (s *site) bare() *server {
 	listen := freeAddress()
 	return &server{name: "bare", database: s.database, listen: listen, log: filepath.Join(s.dir, "bare.log"), command: func() *exec.Cmd {
-		return exec.Command(s.barePath, "-listen", listen, "-key", filepath.Join(s.dir, "secret.key"), "-external", external,
+		cmd := exec.Command(s.barePath, "-listen", listen, "-key", filepath.Join(s.dir, "secret.key"), "-external", external,
 			"-database", s.address+"?application_name=bare&pool_max_conns=16")
+		if r := s.repository; r != nil {
+			cmd.Args = append(cmd.Args, "-project", r.id, "-git", r.dir, "-path", r.path)
+		}
+		return cmd
 	}}
 }
 

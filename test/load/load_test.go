@@ -7,34 +7,30 @@
 // statements and their plans included. That is exact and the same on every
 // machine, unlike time.
 //
-// STITHY_LOAD_USERS sets how many users there are; `make load` sets a million.
+// STITHY_LOAD_USERS and STITHY_LOAD_PROJECTS set how many there are; `make
+// load` sets a million each.
 package load
 
 import (
 	"cmp"
-
 	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-
 	"os"
 	"path/filepath"
-
+	"slices"
 	"strconv"
-
 	"testing"
 	"time"
 
 	"stithy/internal/app"
 	"stithy/internal/platform/config"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/token/tokentest"
-	"stithy/test/load/crowd"
 )
 
 const (
@@ -44,27 +40,33 @@ const (
 	maxCounted = 10_001
 )
 
-// forge is the application on a database with many users.
+// large is from how many rows on times are compared, and seen whether a table
+// is read whole; below, noise is larger than the times, and reading the whole
+// may be best.
+const large = 200_000
+
+// forge is the application on a database with many rows.
 type forge struct {
-	app          *app.App
-	server       *httptest.Server
-	users        int
-	admin, plain string // tokens
+	app    *app.App
+	server *httptest.Server
+	rows   int      // how many there are of what is looked at
+	tables []string // those that are watched
+	admin  string   // a token
 }
 
-func newForge(t *testing.T) *forge {
+// size is how many rows there shall be.
+func size(t *testing.T, variable, small string) int {
 	t.Helper()
-	users, err := strconv.Atoi(cmp.Or(os.Getenv("STITHY_LOAD_USERS"), "20000"))
+	n, err := strconv.Atoi(cmp.Or(os.Getenv(variable), small))
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := postgrestest.URL(t)
-	began := time.Now()
-	if err := crowd.Fill(t.Context(), address, users); err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%d users in %v", users, time.Since(began).Round(time.Second))
+	return n
+}
 
+// newForge serves a filled database.
+func newForge(t *testing.T, address string, rows int, tables ...string) *forge {
+	t.Helper()
 	dir := t.TempDir()
 	if err := secretbox.Generate(filepath.Join(dir, "secret.key")); err != nil {
 		t.Fatal(err)
@@ -76,7 +78,7 @@ func newForge(t *testing.T) *forge {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &forge{users: users}
+	f := &forge{rows: rows, tables: tables}
 	if f.app, err = app.New(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,7 @@ func newForge(t *testing.T) *forge {
 	}
 	f.server = httptest.NewServer(f.app.Handler())
 	t.Cleanup(f.server.Close)
-	f.admin, f.plain = f.token(t, "admin"), f.token(t, "not admin")
+	f.admin = f.token(t, "admin")
 	return f
 }
 
@@ -129,8 +131,12 @@ func (f *forge) get(t *testing.T, path, token string) answer {
 	if res.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %s %s", path, res.Status, body)
 	}
-	var rows []struct {
+	type row struct {
 		ID int64 `json:"id"`
+	}
+	var rows []row
+	if body[0] == '{' {
+		body = slices.Concat([]byte("["), body, []byte("]"))
 	}
 	if err := json.Unmarshal(body, &rows); err != nil {
 		t.Fatalf("%s: %v in %.200s", path, err, body)
@@ -145,9 +151,9 @@ func (f *forge) get(t *testing.T, path, token string) answer {
 // cost is what PostgreSQL did for a request.
 type cost struct {
 	Buffers  int64 // of all tables and their indexes
-	SeqRows  int64 // of users, read in no order
+	SeqRows  int64 // of the watched tables, read in no order
 	SeqScans int64
-	Rows     int64 // of users, read by an index
+	Rows     int64 // of the watched tables, read by an index
 }
 
 func (c cost) minus(o cost) cost {
@@ -162,9 +168,9 @@ func (f *forge) counters(t *testing.T) cost {
 	}
 	c, err := postgres.One[cost](t.Context(), f.app.DB, `
 		select (select sum(coalesce(heap_blks_read, 0) + coalesce(heap_blks_hit, 0) + coalesce(idx_blks_read, 0) + coalesce(idx_blks_hit, 0))
-			from pg_statio_user_tables)::bigint as buffers, seq_tup_read as seq_rows, seq_scan as seq_scans,
-			(select sum(idx_tup_read) from pg_stat_user_indexes i where i.relid = t.relid)::bigint as rows
-		from pg_stat_user_tables t where relname = 'users'`)
+			from pg_statio_user_tables)::bigint as buffers, sum(seq_tup_read)::bigint as seq_rows, sum(seq_scan)::bigint as seq_scans,
+			(select sum(idx_tup_read) from pg_stat_user_indexes where relname = any($1))::bigint as rows
+		from pg_stat_user_tables where relname = any($1)`, f.tables)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,4 +182,18 @@ func (f *forge) measure(t *testing.T, path, token string) (answer, cost) {
 	before := f.counters(t)
 	a := f.get(t, path, token)
 	return a, f.counters(t).minus(before)
+}
+
+// medians are the p50 of 200 requests each, in turn: what else the machine does
+// then falls on both.
+func (f *forge) medians(t *testing.T, first, middle, token string) (a, b time.Duration) {
+	t.Helper()
+	var one, other []time.Duration
+	for range 200 {
+		one = append(one, f.get(t, first, token).took)
+		other = append(other, f.get(t, middle, token).took)
+	}
+	slices.Sort(one)
+	slices.Sort(other)
+	return one[100], other[100]
 }

@@ -9,27 +9,38 @@ import (
 
 	"stithy/internal/kit/paging"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/postgres/postgrestest"
+	"stithy/test/load/crowd"
 )
-
-// large is from how many users on times are compared; below, noise is larger
-// than they are.
-const large = 200_000
 
 // maxUnordered is how many rows a request may read without an index. A word
 // that many match is best looked for where the table begins, until there are as
 // many as are counted: twice, for the count and the page.
 const maxUnordered = 15 * maxCounted
 
+type userForge struct {
+	*forge
+	plain string // a token
+}
+
 // All facts share one crowd: filling it takes the most of their time.
 func TestListsOfManyUsers(t *testing.T) {
-	f := newForge(t)
+	users := size(t, "STITHY_LOAD_USERS", "20000")
+	address := postgrestest.URL(t)
+	began := time.Now()
+	if err := crowd.Fill(t.Context(), address, users); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d users in %v", users, time.Since(began).Round(time.Second))
+	f := &userForge{forge: newForge(t, address, users, "users")}
+	f.plain = f.token(t, "not admin")
 	t.Run("keyset pages cost the same wherever they are", f.pagesAreFlat)
 	t.Run("username and search use an index", f.lookupsUseAnIndex)
 	t.Run("every filter reads a bounded part", f.filtersAreBounded)
 	t.Run("no list counts more than it tells", f.totalsAreBounded)
 }
 
-func (f *forge) pagesAreFlat(t *testing.T) {
+func (f *userForge) pagesAreFlat(t *testing.T) {
 	for who, token := range f.people() {
 		for _, order := range []string{"id", "name", "username"} {
 			for _, sort := range []string{"asc", "desc"} {
@@ -46,7 +57,7 @@ func (f *forge) pagesAreFlat(t *testing.T) {
 				a, b := f.medians(t, first, middle, token)
 				t.Logf("%-6s %-8s %-4s: %3d and %3d blocks, p50 %v and %v, ratio %.2f", who, order, sort, one.Buffers, other.Buffers,
 					a.Round(time.Microsecond), b.Round(time.Microsecond), float64(b)/float64(a))
-				if f.users >= large && float64(b) > 1.5*float64(a) {
+				if f.rows >= large && float64(b) > 1.5*float64(a) {
 					t.Errorf("%s by %s %s: p50 %v for the first page, %v in the middle", who, order, sort, a, b)
 				}
 			}
@@ -55,11 +66,11 @@ func (f *forge) pagesAreFlat(t *testing.T) {
 }
 
 // middle is the cursor after the row in the middle of the table.
-func (f *forge) middle(t *testing.T, order, sort string) string {
+func (f *userForge) middle(t *testing.T, order, sort string) string {
 	t.Helper()
 	type place struct{ Key, ID string }
 	p, err := postgres.One[place](t.Context(), f.app.DB,
-		`select `+order+`::text as key, id::text from users order by `+order+`, id offset $1 limit 1`, f.users/2)
+		`select `+order+`::text as key, id::text from users order by `+order+`, id offset $1 limit 1`, f.rows/2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,25 +81,11 @@ func (f *forge) middle(t *testing.T, order, sort string) string {
 	return c.String()
 }
 
-// medians are the p50 of 200 requests each, in turn: what else the machine does
-// then falls on both.
-func (f *forge) medians(t *testing.T, first, middle, token string) (a, b time.Duration) {
-	t.Helper()
-	var one, other []time.Duration
-	for range 200 {
-		one = append(one, f.get(t, first, token).took)
-		other = append(other, f.get(t, middle, token).took)
-	}
-	slices.Sort(one)
-	slices.Sort(other)
-	return one[100], other[100]
-}
-
-func (f *forge) people() map[string]string {
+func (f *userForge) people() map[string]string {
 	return map[string]string{"admin": f.admin, "plain": f.plain}
 }
 
-func (f *forge) lookupsUseAnIndex(t *testing.T) {
+func (f *userForge) lookupsUseAnIndex(t *testing.T) {
 	for who, token := range f.people() {
 		for _, term := range []string{
 			"user", "lovelace", "zzzz", "ma", "a", "%", "_", "user_", "100%", "%%%", "maria garcia", "Maria", "@paul.liu20",
@@ -106,7 +103,7 @@ func (f *forge) lookupsUseAnIndex(t *testing.T) {
 	}
 }
 
-func (f *forge) filtersAreBounded(t *testing.T) {
+func (f *userForge) filtersAreBounded(t *testing.T) {
 	filters := []string{
 		"active=true", "blocked=true", "external=true", "exclude_external=true", "exclude_internal=true", "without_project_bots=true",
 		"created_after=2025-06-01", "created_before=2020-02-01", "created_after=2030-01-01",
@@ -135,7 +132,7 @@ var farAway = map[string]bool{
 
 // bounded checks that a request touches a bounded part of the table. The plan
 // of a prepared statement settles after some uses, so it looks at several.
-func (f *forge) bounded(t *testing.T, who, path, token string) {
+func (f *userForge) bounded(t *testing.T, who, path, token string) {
 	t.Helper()
 	worst := cost{}
 	for range 3 {
@@ -145,7 +142,7 @@ func (f *forge) bounded(t *testing.T, who, path, token string) {
 		}
 		worst.SeqRows = max(worst.SeqRows, c.SeqRows)
 	}
-	if farAway[path] && f.users >= large {
+	if farAway[path] && f.rows >= large {
 		t.Logf("%s %s touches %d blocks, and reads %d rows without an index", who, path, worst.Buffers, worst.SeqRows)
 		return
 	}
@@ -157,7 +154,7 @@ func (f *forge) bounded(t *testing.T, who, path, token string) {
 	}
 }
 
-func (f *forge) totalsAreBounded(t *testing.T) {
+func (f *userForge) totalsAreBounded(t *testing.T) {
 	for who, token := range f.people() {
 		for _, path := range []string{"/users", "/users?active=true", "/users?search=user"} {
 			a, c := f.measure(t, path, token)
@@ -173,5 +170,5 @@ func (f *forge) totalsAreBounded(t *testing.T) {
 	if a := f.get(t, "/users?username=USER00048271", f.admin); a.header.Get("X-Total") != strconv.Itoa(len(a.ids)) {
 		t.Errorf("a short list has a total of %q", a.header.Get("X-Total"))
 	}
-	t.Logf("%d users, counted to %d", f.users, maxCounted)
+	t.Logf("%d users, counted to %d", f.rows, maxCounted)
 }

@@ -1,6 +1,7 @@
-// Command bare answers three requests of the API with as little as an honest
+// Command bare answers some requests of the API with as little as an honest
 // program can: net/http, a pool of connections, one query for the token and
-// one or two for the page. It is what `make bench` holds Stithy against.
+// one or two for the page, pooled cat-file processes for what is in a
+// repository. It is what `make bench` holds Stithy against.
 //
 // Its answers are Stithy's, byte for byte, for people who do not administer.
 // It leaves out what is no part of the answer: routing, scopes, rate limits,
@@ -31,6 +32,9 @@ func main() {
 	database := flag.String("database", "", "address of the database")
 	key := flag.String("key", "", "key file")
 	external := flag.String("external", "", "how clients reach the server")
+	project := flag.String("project", "", "id of the project whose repository is served")
+	git := flag.String("git", "", "directory of that repository")
+	path := flag.String("path", "", "full path of that project")
 	flag.Parse()
 	box, err := secretbox.Load(*key)
 	if err != nil {
@@ -49,6 +53,13 @@ func main() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
+	if *project != "" {
+		r, err := s.repository(*git, *path)
+		if err != nil {
+			log.Fatal(err)
+		}
+		r.handle(mux, *project)
+	}
 	log.Fatal(http.ListenAndServe(*listen, mux))
 }
 

@@ -1,5 +1,5 @@
-// Package crowd fills a migrated database with people, many and fast, for
-// measurements. The same number gives the same people every time.
+// Package crowd fills a migrated database with people and what they work on,
+// much and fast, for measurements. The same number gives the same every time.
 //
 // One in twenty has a username made of their name; all others have one that a
 // directory gave out ("user" and a number), so that there is a word that
@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,24 +28,14 @@ func Fill(ctx context.Context, url string, n int) error {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	indexes, err := postgres.Values[string](ctx, conn, `
-		select pg_get_indexdef(indexrelid) from pg_index
-		where indrelid in ('users'::regclass, 'email_claims'::regclass) and not indisprimary`)
-	if err != nil {
-		return fmt.Errorf("listing indexes: %w", err)
-	}
-	if err := run(ctx, conn, "set maintenance_work_mem = '256MB'", `
-		do $$ declare name regclass; begin
-			for name in select indexrelid from pg_index
-				where indrelid in ('users'::regclass, 'email_claims'::regclass) and not indisprimary
-			loop execute 'drop index ' || name; end loop;
-		end $$`); err != nil {
+	err = bare(ctx, conn, []string{"users", "email_claims"}, func() error {
+		_, err := conn.CopyFrom(ctx, pgx.Identifier{"users"}, columns, &people{n: n, random: rand.New(rand.NewPCG(1, 2))})
 		return err
-	}
-	if _, err := conn.CopyFrom(ctx, pgx.Identifier{"users"}, columns, &people{n: n, random: rand.New(rand.NewPCG(1, 2))}); err != nil {
+	})
+	if err != nil {
 		return fmt.Errorf("copying users: %w", err)
 	}
-	return run(ctx, conn, append(indexes,
+	return run(ctx, conn,
 		`insert into email_claims (address, user_id) select lower(email), id from users order by id`,
 		`insert into identities (user_id, provider, extern_uid, saml_provider_id, created_at, updated_at)
 			select id, case when id % 50 = 0 then 'group_saml' else 'ldapmain' end, 'uid=' || username,
@@ -54,7 +45,38 @@ func Fill(ctx context.Context, url string, n int) error {
 			select id, 'team', 'team-' || id % 1000, created_at, created_at from users where id % 10 = 0`,
 		// Nothing else may move while it is measured.
 		`alter table users set (autovacuum_enabled = false)`,
-		`vacuum (freeze, analyze)`)...)
+		`vacuum (freeze, analyze)`)
+}
+
+// bare fills tables while they have neither indexes nor foreign keys nor
+// triggers of ours, and gives them back after.
+func bare(ctx context.Context, conn *pgx.Conn, tables []string, fill func() error) error {
+	type part struct{ Drop, Make string }
+	parts, err := postgres.All[part](ctx, conn, `
+		select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop,
+			format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as make
+		from pg_constraint where contype = 'f' and conrelid = any($1::text[]::regclass[])
+		union all
+		select format('drop index %s', indexrelid::regclass), pg_get_indexdef(indexrelid)
+		from pg_index where not indisprimary and indrelid = any($1::text[]::regclass[])
+		union all
+		select format('alter table %s disable trigger user', t), format('alter table %s enable trigger user', t)
+		from unnest($1::text[]) t`, tables)
+	if err != nil {
+		return fmt.Errorf("listing indexes: %w", err)
+	}
+	before, after := []string{"set maintenance_work_mem = '512MB'"}, []string{}
+	for _, p := range parts {
+		before, after = append(before, p.Drop), append(after, p.Make)
+	}
+	if err := run(ctx, conn, before...); err != nil {
+		return err
+	}
+	if err := fill(); err != nil {
+		return err
+	}
+	slices.Reverse(after) // indexes before the keys that they serve
+	return run(ctx, conn, after...)
 }
 
 func run(ctx context.Context, conn *pgx.Conn, statements ...string) error {
