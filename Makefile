@@ -15,7 +15,7 @@ LINT := bin/tools/golangci-lint
 GOTEST := bin/tools/gotestsum --no-color --format-hide-empty-pkg
 
 # Steps of check, in order.
-CHECKS := check-format check-tidy check-generated lint archtest race fuzz e2e small threats
+CHECKS := check-format check-tidy check-generated lint archtest race fuzz e2e pages small threats
 
 REPORT := bin/report
 
@@ -63,6 +63,17 @@ test/e2e/node/node_modules/.package-lock.json: test/e2e/node/package-lock.json
 	cd test/e2e/node && npm ci --ignore-scripts --no-audit --no-fund
 	touch $@
 
+pages: build test/pages/node_modules/.package-lock.json ## Measure every page with Chromium and axe, and fail on a breach
+	@STITHY_PAGES=measure STITHY_BIN=$(CURDIR)/bin/stithy go test -v -count=1 -timeout 10m ./test/pages
+
+screenshots: build test/pages/node_modules/.package-lock.json ## Write pictures of every page to docs/screenshots
+	@mkdir -p docs/screenshots
+	@STITHY_PAGES=$(CURDIR)/docs/screenshots STITHY_BIN=$(CURDIR)/bin/stithy go test -count=1 -timeout 10m ./test/pages
+
+test/pages/node_modules/.package-lock.json: test/pages/package-lock.json
+	cd test/pages && npm ci --ignore-scripts --no-audit --no-fund
+	touch $@
+
 fuzz: ## Fuzz every target for a while; FUZZ_LONG, FUZZ_SHORT and FUZZ_BUDGET are seconds
 	tools/fuzz
 
@@ -72,12 +83,17 @@ threats: ## List which test shows which row of docs/threats.md
 bench: build ## Measure against the thinnest honest program; BENCH holds flags, such as -quick
 	go run ./test/bench $(BENCH)
 
-load: build ## Measure the lists with LOAD_USERS accounts, a million by default
-	STITHY_LOAD_USERS=$${LOAD_USERS:-1000000} go test ./test/load -count=1 -timeout 60m -v
+load: build ## Measure the lists with LOAD_USERS accounts and LOAD_PROJECTS projects, a million each by default
+	STITHY_LOAD_USERS=$${LOAD_USERS:-1000000} STITHY_LOAD_PROJECTS=$${LOAD_PROJECTS:-1000000} \
+		go test ./test/load -count=1 -timeout 60m -v
 
-chaos: build ## Kill a node while CHAOS_CREATES accounts are made, 2,000 by default
-	STITHY_BIN=$(CURDIR)/bin/stithy STITHY_E2E_CREATES=$${CHAOS_CREATES:-2000} \
-		go test -race -run 'TwoNodes|MN02|InFlight' -count=1 -timeout 15m -v ./test/e2e
+chaos: build ## Kill a node amid CHAOS_CREATES creations of accounts, 2,000 by default, and CHAOS_PUSHES pushes, 200; push a gigabyte
+	STITHY_BIN=$(CURDIR)/bin/stithy STITHY_E2E_CREATES=$${CHAOS_CREATES:-2000} STITHY_TEST_PUSHES=$${CHAOS_PUSHES:-200} \
+		STITHY_TEST_PUSH_MB=$${CHAOS_PUSH_MB:-1024} \
+		go test -race -run 'TwoNodes|MN02|InFlight|DL14|DL15|LargePush' -count=1 -timeout 40m -v ./test/e2e
+
+clones: build ## Clone one repository by CLONES clients at once, 200 by default, beside calls of the API
+	STITHY_BIN=$(CURDIR)/bin/stithy STITHY_TEST_CLONES=$${CLONES:-200} go test -run ManyClones -count=1 -timeout 25m -v ./test/e2e
 
 tools: $(TOOLS) ## Build the linter and the test runner into bin/tools
 
@@ -118,5 +134,5 @@ small: build
 archtest:
 	go test -count=1 ./internal/archtest ./internal/ledger
 
-.PHONY: help dev build test race lint fmt generate assets e2e fuzz threats bench load chaos tools check \
+.PHONY: help dev build test race lint fmt generate assets e2e pages screenshots fuzz threats bench load chaos clones tools check \
 	check-format check-tidy check-generated archtest small
