@@ -271,7 +271,8 @@ func (a *App) Handler() http.Handler {
 	throttle := httpapi.Throttle{Limits: a.Settings, Limiter: limiter, Clock: a.Clock}
 	provider := &oauth.Door{Service: a.oauth, Log: a.Log, Throttle: throttle}
 	pages := web.New(web.Deps{
-		Users: a.Users, Tokens: a.Tokens, SignIns: a.signIns, Projects: a.projects, OAuth: a.oauth, Settings: a.Settings, Throttle: throttle, Box: a.Box,
+		Users: a.Users, Tokens: a.Tokens, SignIns: a.signIns, Groups: a.groups, Projects: a.projects, OAuth: a.oauth,
+		Settings: a.Settings, Throttle: throttle, Box: a.Box,
 		ExternalURL: a.Config.ExternalURL, Names: names, Clock: a.Clock, Log: a.Log,
 	})
 	door := &front.Front{

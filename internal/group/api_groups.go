@@ -10,6 +10,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/paging"
+	"stithy/internal/kit/picture"
 )
 
 // Endpoints lists the REST surface of this room.
@@ -29,6 +30,9 @@ func (s *Service) groupEndpoints() []httpapi.Endpoint {
 			Route: "DELETE /groups/{id}", Needs: access.DeleteGroup, Status: http.StatusAccepted,
 			Summary: "Delete a group with everything in it.",
 		}, s.handleDelete),
+		On(s, httpapi.Spec{
+			Route: "GET /groups/{id}/avatar", Needs: access.ReadGroup, Summary: "Download the picture of a group.",
+		}, s.handleAvatar),
 		On(s, httpapi.Spec{
 			Route: "GET /groups/{id}/subgroups", Needs: access.ReadGroup, Summary: "List the groups in a group.",
 		}, s.handleBelow(true)),
@@ -143,20 +147,21 @@ func (s *Service) handleGet(ctx context.Context, call httpapi.Call[*Group, getPa
 
 // settingParams are what POST and PUT have in common.
 type settingParams struct {
-	Description                    httpapi.Opt[string] `param:"description" doc:"Description"`
-	Visibility                     httpapi.Opt[string] `param:"visibility" enum:"private,internal,public" doc:"Who sees the group"`
-	ShareWithGroupLock             httpapi.Opt[bool]   `param:"share_with_group_lock" doc:"Whether projects may not be shared with other groups"`
-	RequireTwoFactorAuthentication httpapi.Opt[bool]   `param:"require_two_factor_authentication" doc:"Whether members must use two-factor authentication"`
-	TwoFactorGracePeriod           httpapi.Opt[int]    `param:"two_factor_grace_period" doc:"Hours until that is enforced"`
-	ProjectCreationLevel           httpapi.Opt[string] `param:"project_creation_level" enum:"noone,maintainer,developer" doc:"Who may create projects"`
-	AutoDevopsEnabled              httpapi.Opt[bool]   `param:"auto_devops_enabled" doc:"Whether projects use Auto DevOps; null inherits"`
-	SubgroupCreationLevel          httpapi.Opt[string] `param:"subgroup_creation_level" enum:"owner,maintainer" doc:"Who may create subgroups"`
-	EmailsDisabled                 httpapi.Opt[bool]   `param:"emails_disabled" doc:"Whether no mail is sent"`
-	MentionsDisabled               httpapi.Opt[bool]   `param:"mentions_disabled" doc:"Whether the group cannot be mentioned"`
-	LFSEnabled                     httpapi.Opt[bool]   `param:"lfs_enabled" doc:"Whether projects may use large file storage"`
-	RequestAccessEnabled           httpapi.Opt[bool]   `param:"request_access_enabled" doc:"Whether people may ask to join"`
-	DefaultBranchProtection        httpapi.Opt[int]    `param:"default_branch_protection" enum:"0,1,2,3,4" doc:"Who may push to default branches: from 0, nobody is kept out, to 4"`
-	MembershipLock                 httpapi.Opt[bool]   `param:"membership_lock" doc:"Whether projects may not add members"`
+	Description                    httpapi.Opt[string]        `param:"description" doc:"Description"`
+	Visibility                     httpapi.Opt[string]        `param:"visibility" enum:"private,internal,public" doc:"Who sees the group"`
+	ShareWithGroupLock             httpapi.Opt[bool]          `param:"share_with_group_lock" doc:"Whether projects may not be shared with other groups"`
+	RequireTwoFactorAuthentication httpapi.Opt[bool]          `param:"require_two_factor_authentication" doc:"Whether members must use two-factor authentication"`
+	TwoFactorGracePeriod           httpapi.Opt[int]           `param:"two_factor_grace_period" doc:"Hours until that is enforced"`
+	ProjectCreationLevel           httpapi.Opt[string]        `param:"project_creation_level" enum:"noone,maintainer,developer" doc:"Who may create projects"`
+	AutoDevopsEnabled              httpapi.Opt[bool]          `param:"auto_devops_enabled" doc:"Whether projects use Auto DevOps; null inherits"`
+	SubgroupCreationLevel          httpapi.Opt[string]        `param:"subgroup_creation_level" enum:"owner,maintainer" doc:"Who may create subgroups"`
+	EmailsDisabled                 httpapi.Opt[bool]          `param:"emails_disabled" doc:"Whether no mail is sent"`
+	MentionsDisabled               httpapi.Opt[bool]          `param:"mentions_disabled" doc:"Whether the group cannot be mentioned"`
+	LFSEnabled                     httpapi.Opt[bool]          `param:"lfs_enabled" doc:"Whether projects may use large file storage"`
+	RequestAccessEnabled           httpapi.Opt[bool]          `param:"request_access_enabled" doc:"Whether people may ask to join"`
+	DefaultBranchProtection        httpapi.Opt[int]           `param:"default_branch_protection" enum:"0,1,2,3,4" doc:"Who may push to default branches: from 0, nobody is kept out, to 4"`
+	MembershipLock                 httpapi.Opt[bool]          `param:"membership_lock" doc:"Whether projects may not add members"`
+	Avatar                         httpapi.Opt[*httpapi.File] `param:"avatar" doc:"Picture of the group; empty takes it away"`
 }
 
 func (p settingParams) change(s *Settings) {
@@ -202,7 +207,7 @@ func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[httpapi.No
 	}
 	g, err := s.Create(ctx, a, Draft{
 		Name: p.Name, Path: p.Path, Description: p.Description.Or(""), ParentID: p.ParentID.Ptr(),
-		Visibility: visibility(p.Visibility), Change: p.change,
+		Visibility: visibility(p.Visibility), Avatar: picture.Given(p.Avatar), Change: p.change,
 	})
 	if refused, ok := fault.Of(err); ok && len(refused.Fields) > 0 {
 		return detailForm{}, fault.Say(fault.Rejected, "Failed to save group %s", inspect(refused.Fields))
@@ -239,7 +244,7 @@ type updateParams struct {
 
 func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[*Group, updateParams]) (detailForm, error) {
 	p := call.Params
-	a := Attributes{Name: p.Name.Ptr(), Path: p.Path.Ptr(), Visibility: visibility(p.Visibility)}
+	a := Attributes{Name: p.Name.Ptr(), Path: p.Path.Ptr(), Visibility: visibility(p.Visibility), Avatar: picture.Given(p.Avatar)}
 	if p.Description.Given {
 		a.Description = &p.Description.Value
 	}

@@ -12,6 +12,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
+	"stithy/internal/kit/picture"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/user"
@@ -28,6 +29,7 @@ type Draft struct {
 	Name, Path, Description string
 	ParentID                *int64
 	Visibility              *access.Visibility
+	Avatar                  *picture.Upload
 	Change                  func(*Settings)
 }
 
@@ -50,6 +52,9 @@ func (s *Service) Create(ctx context.Context, by access.Actor, d Draft) (*Group,
 			return err
 		}
 		if err := s.insert(ctx, tx, by, g); err != nil {
+			return err
+		}
+		if err := s.setAvatar(ctx, tx, g, d.Avatar); err != nil {
 			return err
 		}
 		var err error
@@ -134,6 +139,7 @@ func parentOf(g *Group) int64 {
 type Attributes struct {
 	Name, Path, Description *string
 	Visibility              *access.Visibility
+	Avatar                  *picture.Upload
 	Change                  func(*Settings)
 }
 
@@ -183,6 +189,9 @@ func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attri
 		}
 		if _, err := tx.Exec(ctx, sqlUpdate, g.ID, g.Description, g.Visibility, g.Settings, g.UpdatedAt); err != nil {
 			return visibilityFaults(g.Visibility).Translate(err)
+		}
+		if err := s.setAvatar(ctx, tx, g, a.Avatar); err != nil {
+			return err
 		}
 		if err := s.replant(ctx, tx, by, &before, g, above); err != nil {
 			return err

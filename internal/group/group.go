@@ -3,7 +3,7 @@
 // former, for projects too. It does not own the projects (project) nor who is
 // a member of what (grant, member).
 //
-// Tables: namespaces, routes, namespace_custom_attributes.
+// Tables: namespaces, namespace_avatars, routes, namespace_custom_attributes.
 package group
 
 import (

@@ -25,6 +25,10 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 			Scopes:  []access.Scope{access.ScopeReadUser},
 			Summary: "List the groups and projects that someone is a direct member of.",
 		}, s.handleMemberships),
+		httpapi.Do(httpapi.Spec{
+			Route: "GET /users/{id:digits}/associations_count", Needs: access.SignIn, Scopes: []access.Scope{access.ScopeReadUser},
+			Summary: "Count what someone belongs to and wrote.", Note: "For the person and administrators.",
+		}, s.handleAssociations),
 	})
 }
 
@@ -402,4 +406,19 @@ func (s *Service) handleMemberships(ctx context.Context, call httpapi.Call[httpa
 			SourceID: m.SourceID, SourceName: m.SourceName, SourceType: m.SourceType, AccessLevel: strconv.Itoa(int(m.AccessLevel)),
 		}
 	}), err
+}
+
+type associationsParams struct {
+	ID int64 `param:"id" doc:"ID of the person"`
+}
+
+func (s *Service) handleAssociations(ctx context.Context, call httpapi.Call[httpapi.None, associationsParams]) (Associations, error) {
+	id := call.Params.ID
+	if _, err := s.Users.Find(ctx, id); err != nil {
+		return Associations{}, err
+	}
+	if id != call.Actor.ID() && !call.Actor.Admin() {
+		return Associations{}, fault.New(fault.Forbidden)
+	}
+	return s.AssociationsOf(ctx, id)
 }

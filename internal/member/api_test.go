@@ -575,6 +575,25 @@ func TestTheMembershipsOfAPersonAreForAdministrators(t *testing.T) {
 	w.Do(t, "GET", path, nil).Want(t, 401, unauthorized)
 }
 
+func TestAPersonAndAdministratorsCountWhatSomeoneBelongsTo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada, bob := w.person(t, "ada"), w.person(t, "bob")
+	g := grouptest.New(t, w.db)
+	w.join(t, g, ada, access.Guest)
+	w.join(t, w.project(t, g, access.Private), ada, access.Developer)
+	w.join(t, w.project(t, g, access.Private), ada, access.Developer)
+	w.exec(t, `insert into members (namespace_id, user_id, access_level, requested_at, created_at, updated_at) values ($1, $2, 50, now(), now(), now())`,
+		grouptest.New(t, w.db).ID, ada.ID)
+	path := fmt.Sprintf("/users/%d/associations_count", ada.ID)
+	const counted = `{"groups_count":1,"projects_count":2,"issues_count":0,"merge_requests_count":0}`
+	w.as(ada).Do(t, "GET", path, nil).Want(t, 200, counted)
+	w.as(w.root).Do(t, "GET", path, nil).Want(t, 200, counted)
+	w.as(bob).Do(t, "GET", path, nil).Want(t, 403, forbidden)
+	w.Do(t, "GET", path, nil).Want(t, 401, unauthorized)
+	w.as(bob).Do(t, "GET", "/users/9999/associations_count", nil).Want(t, 404, `{"message":"404 User Not Found"}`)
+}
+
 // grants are all ways to give somebody a role, or to change what was given.
 var grants = []struct {
 	name    string

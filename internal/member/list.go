@@ -97,3 +97,20 @@ func (s *Service) OfUser(ctx context.Context, userID int64, sourceType string, r
 	}
 	return paging.Fetch[Membership](ctx, s.DB, l, req, nil)
 }
+
+// Associations counts what ties a person to the instance.
+type Associations struct {
+	GroupsCount        int `json:"groups_count"`
+	ProjectsCount      int `json:"projects_count"`
+	IssuesCount        int `json:"issues_count"`
+	MergeRequestsCount int `json:"merge_requests_count"`
+}
+
+// AssociationsOf counts the groups and projects that a person is a direct
+// member of, and those in their own namespace. Nothing is written yet in
+// issues and merge requests.
+func (s *Service) AssociationsOf(ctx context.Context, userID int64) (Associations, error) {
+	var a Associations
+	err := s.DB.QueryRow(ctx, sqlAssociations, userID, s.today()).Scan(&a.GroupsCount, &a.ProjectsCount)
+	return a, err
+}

@@ -187,3 +187,10 @@ limit $2
 for update of m skip locked`
 	sqlDeleteShares = `delete from shares where id = any($1::bigint[])`
 )
+
+const sqlAssociations = `
+select (select count(*) from members m join namespaces n on n.id = m.namespace_id
+		where m.user_id = $1 and m.requested_at is null and (m.expires_at is null or m.expires_at > $2::date) and not n.removal),
+	(select count(*) from members m join projects p on p.id = m.project_id
+		where m.user_id = $1 and m.requested_at is null and (m.expires_at is null or m.expires_at > $2::date) and not p.removal) +
+	(select count(*) from projects p join namespaces n on n.id = p.namespace_id where n.owner_id = $1 and not p.removal)`

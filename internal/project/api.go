@@ -52,6 +52,9 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 			Note: "A change of visibility needs the owner.",
 		}, s.handleUpdate),
 		On(s, httpapi.Spec{
+			Route: "GET /projects/{id}/avatar", Needs: access.ReadProject, Summary: "Download the picture of a project.",
+		}, s.handleAvatar),
+		On(s, httpapi.Spec{
 			Route: "DELETE /projects/{id}", Needs: access.DeleteProject, Status: http.StatusAccepted, Summary: "Delete a project.",
 		}, s.handleDelete),
 		On(s, httpapi.Spec{

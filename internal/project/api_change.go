@@ -10,15 +10,17 @@ import (
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi"
+	"stithy/internal/kit/picture"
 )
 
 // settingParams are what POST and PUT have in common.
 type settingParams struct {
-	Description   httpapi.Opt[string]   `param:"description" doc:"Description"`
-	DefaultBranch httpapi.Opt[string]   `param:"default_branch" doc:"Default branch"`
-	Visibility    httpapi.Opt[string]   `param:"visibility" enum:"private,internal,public" doc:"Who sees the project"`
-	Topics        httpapi.Opt[[]string] `param:"topics" split:"comma" doc:"Topics"`
-	TagList       httpapi.Opt[[]string] `param:"tag_list" split:"comma" doc:"Topics; deprecated, use topics"`
+	Description   httpapi.Opt[string]        `param:"description" doc:"Description"`
+	DefaultBranch httpapi.Opt[string]        `param:"default_branch" doc:"Default branch"`
+	Visibility    httpapi.Opt[string]        `param:"visibility" enum:"private,internal,public" doc:"Who sees the project"`
+	Topics        httpapi.Opt[[]string]      `param:"topics" split:"comma" doc:"Topics"`
+	TagList       httpapi.Opt[[]string]      `param:"tag_list" split:"comma" doc:"Topics; deprecated, use topics"`
+	Avatar        httpapi.Opt[*httpapi.File] `param:"avatar" doc:"Picture of the project; empty takes it away"`
 
 	IssuesAccessLevel                httpapi.Opt[Level] `param:"issues_access_level" enum:"disabled,private,enabled" doc:"Who may use issues"`
 	RepositoryAccessLevel            httpapi.Opt[Level] `param:"repository_access_level" enum:"disabled,private,enabled" doc:"Who may use the repository"`
@@ -86,7 +88,8 @@ type settingParams struct {
 }
 
 func (p settingParams) attributes() Attributes {
-	a := Attributes{Description: text(p.Description), DefaultBranch: text(p.DefaultBranch), Visibility: visibility(p.Visibility), Change: p.change}
+	a := Attributes{Description: text(p.Description), DefaultBranch: text(p.DefaultBranch), Visibility: visibility(p.Visibility), Avatar: picture.Given(p.Avatar),
+		Change: p.change}
 	if p.TagList.Given {
 		a.Topics = &p.TagList.Value
 	}

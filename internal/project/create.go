@@ -10,6 +10,7 @@ import (
 	"stithy/internal/group"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
+	"stithy/internal/kit/picture"
 	"stithy/internal/platform/postgres"
 )
 
@@ -19,6 +20,7 @@ type Attributes struct {
 	Name, Path, Description, DefaultBranch *string
 	Visibility                             *access.Visibility
 	Topics                                 *[]string
+	Avatar                                 *picture.Upload
 	Features                               Features
 	Change                                 func(*Settings)
 }
@@ -110,6 +112,9 @@ func (s *Service) Create(ctx context.Context, by access.Actor, d Draft) (*Projec
 	}
 	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if err := s.insert(ctx, tx, by, p, d.Features); err != nil {
+			return err
+		}
+		if err := s.setAvatar(ctx, tx, p, d.Avatar); err != nil {
 			return err
 		}
 		if d.Import != nil {

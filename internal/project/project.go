@@ -3,7 +3,7 @@
 // namespaces they stand in (group), who is a member (grant, member), nor what
 // is in their repositories (repository).
 //
-// Tables: projects, project_stars, project_custom_attributes.
+// Tables: projects, project_avatars, project_stars, project_custom_attributes.
 package project
 
 import (

@@ -9,6 +9,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
+	"stithy/internal/kit/picture"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 )
@@ -327,7 +328,7 @@ func (p attributeParams) attributes(paid bool) Attributes {
 		Note: text(p.Note), Organization: text(p.Organization), PrivateProfile: p.PrivateProfile.Ptr(),
 		ProjectsLimit: p.ProjectsLimit.Ptr(), Pronouns: text(p.Pronouns), PublicEmail: text(p.PublicEmail), Skype: text(p.Skype),
 		ThemeID: p.ThemeID.Ptr(), Twitter: text(p.Twitter), Discord: text(p.Discord),
-		ViewDiffsFileByFile: p.ViewDiffsFileByFile.Ptr(), WebsiteURL: text(p.WebsiteURL),
+		ViewDiffsFileByFile: p.ViewDiffsFileByFile.Ptr(), WebsiteURL: text(p.WebsiteURL), Avatar: picture.Given(p.Avatar),
 	}
 	if paid {
 		a.Auditor = p.Auditor.Ptr()
@@ -339,12 +340,6 @@ func (p attributeParams) attributes(paid bool) Attributes {
 	}
 	if p.Provider != "" {
 		a.Provider, a.ExternUID = &p.Provider, &p.ExternUID
-	}
-	if p.Avatar.Given {
-		a.Avatar = &Avatar{}
-		if f := p.Avatar.Value; f != nil {
-			a.Avatar = &Avatar{FileName: f.Name, Data: f.Data}
-		}
 	}
 	return a
 }

@@ -5,7 +5,6 @@ import (
 	"image"
 	"image/png"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -27,19 +26,7 @@ func pngBytes(t *testing.T) []byte {
 // upload sends a picture of ada as an administrator does.
 func (b *bench) upload(t *testing.T, name string, data []byte) *httpapitest.Reply {
 	t.Helper()
-	var body bytes.Buffer
-	w := multipart.NewWriter(&body)
-	part, err := w.CreateFormFile("avatar", name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := part.Write(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.as(b.root).With("Content-Type", w.FormDataContentType()).Do(t, "PUT", path("users", b.ada), io.Reader(&body))
+	return b.as(b.root).Upload(t, "PUT", path("users", b.ada), "avatar", name, data)
 }
 
 func (b *bench) get(t *testing.T, target, since string) *http.Response {

@@ -10,6 +10,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
+	"stithy/internal/kit/picture"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 )
@@ -37,13 +38,7 @@ type Attributes struct {
 	Confirmed                      bool // the address needs no confirmation
 	Pending                        bool // a new account waits for approval
 	MailReset                      bool // a new account is mailed a link to set its password
-	Avatar                         *Avatar
-}
-
-// Avatar is an uploaded picture; one without data takes the old one away.
-type Avatar struct {
-	FileName string
-	Data     []byte
+	Avatar                         *picture.Upload
 }
 
 // apply writes the attributes over an account, the address and password
@@ -138,7 +133,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, a Attributes) (*U
 			return err
 		}
 		if a.Avatar != nil {
-			if err := s.setAvatar(ctx, tx, u, a.Avatar.FileName, a.Avatar.Data); err != nil {
+			if err := s.setAvatar(ctx, tx, u, *a.Avatar); err != nil {
 				return err
 			}
 		}

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
 )
@@ -53,24 +51,5 @@ func TestTheListOfEmojiIsSortedAndOnItsLines(t *testing.T) {
 	}
 	if !slices.IsSorted(names) || !slices.Contains(names, defaultEmoji) {
 		t.Error("not sorted, or without the default")
-	}
-}
-
-func TestTheNameOfAnAvatarIsSafeInAPath(t *testing.T) {
-	t.Parallel()
-	safe := regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*\.jpe?g$`)
-	rapid.Check(t, func(t *rapid.T) {
-		got := avatarName(rapid.String().Draw(t, "name"), []string{".jpg", ".jpeg"})
-		if !safe.MatchString(got) || len(got) > 255 {
-			t.Fatalf("got %q", got)
-		}
-	})
-	for name, want := range map[string]string{
-		"me.jpeg": "me.jpeg", "ME.JPG": "ME.jpg", "me.png": "me.jpg", "../../etc/passwd": "passwd.jpg", "": "avatar.jpg", ".htaccess": "avatar.jpg",
-		strings.Repeat("a", 300) + ".jpg": strings.Repeat("a", 200) + ".jpg",
-	} {
-		if got := avatarName(name, []string{".jpg", ".jpeg"}); got != want {
-			t.Errorf("%q: got %q, want %q", name, got, want)
-		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"slices"
 
+	"stithy/internal/group"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/wire"
 	"stithy/internal/oauth"
@@ -32,6 +33,7 @@ type Deps struct {
 	Users       *user.Service
 	Tokens      *token.Service
 	SignIns     *signin.Service
+	Groups      *group.Service
 	Projects    *project.Service
 	OAuth       *oauth.Service
 	Settings    *setting.Service
@@ -97,7 +99,7 @@ type page struct {
 func (d *Door) pages() []page {
 	return slices.Concat(
 		d.homePages(), d.signInPages(), d.recoveryPages(), d.settingsPages(), d.emailPages(), d.factorPages(), d.adminPages(),
-		d.consentPages(), d.applicationPages(),
+		d.consentPages(), d.applicationPages(), d.picturePages(),
 	)
 }
 

@@ -7,8 +7,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -102,6 +104,21 @@ func (c *Client) With(name, value string) *Client {
 	}
 	changed.header.Set(name, value)
 	return &changed
+}
+
+// Upload sends one file in a form.
+func (c *Client) Upload(t testing.TB, method, path, field, name string, data []byte) *Reply {
+	t.Helper()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	part, err := w.CreateFormFile(field, name)
+	if err == nil {
+		_, err = part.Write(data)
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return c.With("Content-Type", w.FormDataContentType()).Do(t, method, path, io.Reader(&body))
 }
 
 // Do calls an endpoint by its path below the prefix. A body is nil, url.Values for a form, a string of JSON, an
