@@ -125,6 +125,12 @@ var (
 	}
 )
 
+// ReservedAtTop reports whether a first segment of a path is no namespace's:
+// what lies below it is something else.
+func ReservedAtTop(segment string) bool {
+	return slices.Contains(reservedTop, strings.ToLower(segment))
+}
+
 // checkPath holds a path against the rules of its place.
 func checkPath(path string, top bool, f *fault.Fields) {
 	lower := strings.ToLower(path)

@@ -225,11 +225,7 @@ type latestParams struct {
 }
 
 func (s *Service) handleLatest(ctx context.Context, call httpapi.Call[*project.Project, latestParams]) (fullForm, error) {
-	ref := call.Params.RefName
-	if ref == "" {
-		ref = s.Projects.BranchOf(call.Subject)
-	}
-	pl, err := found(postgres.One[Pipeline](ctx, s.DB, sqlLatest, call.Subject.ID, shortRef(ref)))
+	pl, err := s.Latest(ctx, call.Subject, call.Params.RefName)
 	return s.presentFull(ctx, call.Subject, pl, err)
 }
 

@@ -80,6 +80,15 @@ func (s *Service) Known(ctx context.Context, q postgres.Querier, id int64) (*Pip
 	return found(postgres.One[Pipeline](ctx, q, sqlPipeline, id))
 }
 
+// Latest reads the newest pipeline of a branch or tag; the default branch when
+// ref is empty.
+func (s *Service) Latest(ctx context.Context, p *project.Project, ref string) (*Pipeline, error) {
+	if ref == "" {
+		ref = s.Projects.BranchOf(p)
+	}
+	return found(postgres.One[Pipeline](ctx, s.DB, sqlLatest, p.ID, shortRef(ref)))
+}
+
 // FindJob reads a build or a bridge of a project.
 func (s *Service) FindJob(ctx context.Context, projectID, id int64) (*Job, error) {
 	return found(postgres.One[Job](ctx, s.DB, sqlJobOf, projectID, id))

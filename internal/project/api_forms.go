@@ -425,7 +425,7 @@ func (s *Service) identityForm(p *Project) identityForm {
 
 func (s *Service) basicForm(to access.Actor, p *Project, around surroundings, form shape) basicForm {
 	b := basicForm{
-		identityForm: s.identityForm(p), TagList: p.Topics, Topics: p.Topics, SSHURLToRepo: s.SSHAddress(p), HTTPURLToRepo: s.httpURL(p),
+		identityForm: s.identityForm(p), TagList: p.Topics, Topics: p.Topics, SSHURLToRepo: s.SSHAddress(p), HTTPURLToRepo: s.HTTPAddress(p),
 		WebURL: s.ExternalURL + "/" + p.FullPath(), AvatarURL: s.avatarURL("project", p.ID, p.Avatar), StarCount: p.StarCount,
 		LastActivityAt: httpapi.Time(p.LastActivityAt), Namespace: s.namespaceForm(p, around),
 	}
@@ -593,7 +593,8 @@ func (s *Service) blobURL(p *Project, path string) *string {
 	return new(s.ExternalURL + "/" + p.FullPath() + "/-/blob/" + escape(s.defaultBranch(p)) + "/" + escape(path))
 }
 
-func (s *Service) httpURL(p *Project) string {
+// HTTPAddress is where git reaches a project over HTTP.
+func (s *Service) HTTPAddress(p *Project) string {
 	root := cmp.Or(string(s.Settings.Current().CustomHTTPCloneURLRoot), s.ExternalURL)
 	return strings.TrimSuffix(root, "/") + "/" + p.FullPath() + ".git"
 }

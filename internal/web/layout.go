@@ -65,7 +65,9 @@ type view struct {
 	Narrow    bool
 	Side      []place // the pages beside this one
 	SideTitle string
-	Script    string // path of a script of ours
+	Script    string  // path of a script of ours
+	Place     *around // of a page about a project
+	SignIn    string  // path of the page to sign in, for strangers who may read but would see more
 	RequestID string
 	Body      any
 }
@@ -74,6 +76,13 @@ type view struct {
 type place struct {
 	Title, Path string
 	Here        bool
+}
+
+// around is what stands above a page about a project.
+type around struct {
+	Name   string
+	Crumbs []place // the way there; a step without a path has no page
+	Tabs   []place
 }
 
 // option changes how a page is laid out.

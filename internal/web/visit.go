@@ -18,6 +18,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/platform/ratelimit"
+	"stithy/internal/project"
 	"stithy/internal/token"
 	"stithy/internal/user"
 )
@@ -34,7 +35,8 @@ type visit struct {
 	form    url.Values   // the body of a POST, else the query
 	address netip.Addr
 	policy  policy
-	flashed *flash // what the last page left to say
+	flashed *flash           // what the last page left to say
+	project *project.Project // that the page is about, with the reader's role in it
 }
 
 const (
@@ -51,23 +53,28 @@ func (d *Door) route(w http.ResponseWriter, r *http.Request) {
 		file.ServeHTTP(w, r)
 		return
 	}
-	clean := path.Clean(r.URL.Path)
-	if _, pattern := d.mux.Handler(r); pattern != "" && clean == r.URL.Path {
-		d.mux.ServeHTTP(w, r)
-		return
-	}
 	none := page{route: "GET (none)", who: anyone, do: func(*visit) error { return fault.New(fault.NotFound) }}
-	if clean == r.URL.Path && d.known(r) {
-		none.do = func(*visit) error { return fault.New(fault.NotAllowed) }
+	if path.Clean(r.URL.Path) == r.URL.Path {
+		mux, at := d.mux, r
+		if short := belowProject(r); short != nil && !known(mux, r) {
+			mux, at = d.below, short
+		}
+		if _, pattern := mux.Handler(at); pattern != "" {
+			mux.ServeHTTP(w, at)
+			return
+		}
+		if known(mux, at) {
+			none.do = func(*visit) error { return fault.New(fault.NotAllowed) }
+		}
 	}
 	d.serve(w, r, none)
 }
 
-// known reports whether the path has a page for another method.
-func (d *Door) known(r *http.Request) bool {
+// known reports whether the path has a page, for whatever method.
+func known(mux *http.ServeMux, r *http.Request) bool {
 	other := *r
 	for _, other.Method = range []string{http.MethodGet, http.MethodPost} {
-		if _, pattern := d.mux.Handler(&other); pattern != "" {
+		if _, pattern := mux.Handler(&other); pattern != "" {
 			return true
 		}
 	}
@@ -88,7 +95,10 @@ func (d *Door) serve(w http.ResponseWriter, r *http.Request, p page) {
 	}
 	x.actor.Address = x.address
 	err := x.enter(p)
-	saw(w, strings.TrimLeft(p.route[strings.IndexByte(p.route, ' '):], " "), x.actor)
+	saw(w, p.title(), x.actor)
+	if err == nil && p.needs != "" {
+		err = x.enterProject(p.needs)
+	}
 	if err == nil {
 		err = p.do(x)
 	}
@@ -199,7 +209,7 @@ func (x *visit) recognize() (token.Visitor, error) {
 func (x *visit) admit(p page, v token.Visitor) error {
 	expired := x.account != nil && x.account.PasswordExpired(x.Clock.Now())
 	switch {
-	case x.account == nil && p.who == anyone:
+	case x.account == nil && (p.who == anyone || p.who == readers):
 		return nil
 	case x.account == nil:
 		x.askToSignIn()
@@ -230,12 +240,13 @@ const expiredPath = "/-/user_settings/password/new"
 const signInPath = "/users/sign_in"
 
 // askToSignIn sends a stranger to sign in, and back to where they wanted to go.
-func (x *visit) askToSignIn() {
-	to := signInPath
+func (x *visit) askToSignIn() { x.redirect(x.signInAndBack()) }
+
+func (x *visit) signInAndBack() string {
 	if x.reading() && x.r.URL.Path != "/" {
-		to += "?" + url.Values{"return_to": {x.r.URL.RequestURI()}}.Encode()
+		return signInPath + "?" + url.Values{"return_to": {x.r.URL.RequestURI()}}.Encode()
 	}
-	x.redirect(to)
+	return signInPath
 }
 
 // redirect sends the browser to a path of this instance.

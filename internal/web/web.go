@@ -6,7 +6,8 @@
 // To add a page: declare it in a list of pages (see pages), write what it shows
 // in templates/<name>.html as the template "content", and answer with
 // visit.show, visit.redirect or an error. Forms come from visit.form, so that
-// none lacks its CSRF value.
+// none lacks its CSRF value. A page about a project is declared in a list of
+// projectPages instead, with what a reader must hold there; see project.go.
 package web
 
 import (
@@ -14,11 +15,14 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"stithy/internal/group"
+	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/wire"
 	"stithy/internal/oauth"
+	"stithy/internal/pipeline"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
@@ -35,6 +39,7 @@ type Deps struct {
 	SignIns     *signin.Service
 	Groups      *group.Service
 	Projects    *project.Service
+	Pipelines   *pipeline.Service
 	OAuth       *oauth.Service
 	Settings    *setting.Service
 	Throttle    httpapi.Throttle
@@ -55,13 +60,15 @@ type Door struct {
 	assets    map[string]http.Handler
 	keyScript string // path of the script that talks to security keys
 	mux       *http.ServeMux
+	below     *http.ServeMux // pages about a project, by what comes after its path
+	tabs      []page         // those of them that every page about a project links to
 }
 
 // New puts the door together. It panics on a page that cannot be served.
 func New(d Deps) *Door {
 	door := &Door{
 		Deps: d, base: d.ExternalURL.EscapedPath(), secure: d.ExternalURL.Scheme == "https",
-		origins: http.NewCrossOriginProtection(), mux: http.NewServeMux(),
+		origins: http.NewCrossOriginProtection(), mux: http.NewServeMux(), below: http.NewServeMux(),
 	}
 	// A proxy may have changed the Host that the origin is compared with.
 	if err := door.origins.AddTrustedOrigin(d.ExternalURL.Scheme + "://" + d.ExternalURL.Host); err != nil {
@@ -72,6 +79,15 @@ func New(d Deps) *Door {
 	door.templates = parseTemplates(door.link, sheet)
 	for _, p := range door.pages() {
 		door.mux.HandleFunc(p.route, func(w http.ResponseWriter, r *http.Request) { door.serve(w, r, p) })
+	}
+	for _, p := range door.projectPages() {
+		if strings.HasPrefix(p.route, "GET ") {
+			p.who = readers
+		}
+		if p.tab != "" {
+			door.tabs = append(door.tabs, p)
+		}
+		door.below.HandleFunc(p.route, func(w http.ResponseWriter, r *http.Request) { door.serve(w, whole(r), p) })
 	}
 	return door
 }
@@ -85,6 +101,7 @@ const (
 	administrators                 // to everybody else it does not exist
 	mustChange                     // also whose password has to be changed first
 	mustEnroll                     // also who has to set up a second factor first
+	readers                        // also strangers, as far as a project is open to them
 )
 
 // page is one thing that people can look at or send.
@@ -93,6 +110,18 @@ type page struct {
 	who   audience
 	do    func(*visit) error
 	many  []string // the fields that may be sent more than once
+
+	needs access.Ability // of a page about a project: what its readers hold there
+	tab   string         // of such a page: how the others link to it
+}
+
+// title is the path of a page for logs and metrics.
+func (p page) title() string {
+	_, path, _ := strings.Cut(p.route, " ")
+	if p.needs != "" {
+		return "/{project}" + strings.TrimSuffix(path, "/{$}")
+	}
+	return path
 }
 
 // pages are all pages, each list from the file that holds its handlers.
@@ -102,6 +131,9 @@ func (d *Door) pages() []page {
 		d.consentPages(), d.applicationPages(), d.picturePages(),
 	)
 }
+
+// projectPages are all pages about a project. Their routes begin after its path.
+func (d *Door) projectPages() []page { return slices.Concat(d.projectHome()) }
 
 // Handler serves the pages, their style sheets, and a page that says so for
 // whatever is not there.
