@@ -213,6 +213,18 @@ var everyPage = []string{
 	"/admin/users", "/nothing", "/a//b", "/users/sign_out",
 }
 
+// closed is what keeps a page to itself.
+var closed = map[string]string{
+	"Content-Security-Policy":      "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
+	"X-Frame-Options":              "DENY",
+	"X-Content-Type-Options":       "nosniff",
+	"Referrer-Policy":              "same-origin",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Strict-Transport-Security":    "max-age=31536000",
+	"Cache-Control":                "no-store",
+}
+
 // WB-03, WB-06: what every answer carries, whoever asks.
 func TestWB06_EveryPageRefusesFramesScriptsAndOtherOrigins(t *testing.T) {
 	t.Parallel()
@@ -223,16 +235,7 @@ func TestWB06_EveryPageRefusesFramesScriptsAndOtherOrigins(t *testing.T) {
 	for who, b := range map[string]*browser{"a stranger": stranger, "an administrator": admin} {
 		for _, path := range everyPage {
 			w := b.send("GET", path, nil)
-			for name, want := range map[string]string{
-				"Content-Security-Policy":      "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
-				"X-Frame-Options":              "DENY",
-				"X-Content-Type-Options":       "nosniff",
-				"Referrer-Policy":              "same-origin",
-				"Cross-Origin-Opener-Policy":   "same-origin",
-				"Cross-Origin-Resource-Policy": "same-origin",
-				"Strict-Transport-Security":    "max-age=31536000",
-				"Cache-Control":                "no-store",
-			} {
+			for name, want := range closed {
 				if got := w.Header().Get(name); got != want {
 					t.Errorf("%s, %s: %s is %q", who, path, name, got)
 				}

@@ -495,6 +495,9 @@ type PlannedJob struct {
 	Because       string    // the rule that added it, in words
 }
 
+// NoRules is why a job is in a pipeline that nothing of its own decided about.
+const NoRules = "It has no rules."
+
 // LeftOut says why a job is not in a pipeline.
 type LeftOut struct {
 	Job  string

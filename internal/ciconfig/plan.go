@@ -423,7 +423,7 @@ func (p *planner) policies(j *PlannedJob, e *evaluation) bool {
 	}
 	j.Because = "`only` lets it in."
 	if j.Only == nil {
-		j.Because = "It has no rules."
+		j.Because = NoRules
 	}
 	if x := j.Except; x != nil {
 		switch {

@@ -40,17 +40,22 @@ func (s *Service) ArchivedBefore() time.Time {
 // Archived reports whether a job is kept as it is.
 func (s *Service) Archived(j *Job) bool { return j.CreatedAt.Before(s.ArchivedBefore()) }
 
-// mayUpdate refuses who may not change what runs on a ref, and changes of what
-// is archived.
+// mayUpdate refuses who may not change what runs on a ref.
 func (s *Service) mayUpdate(ctx context.Context, by access.Actor, p *project.Project, pl *Pipeline) error {
-	if !access.Holds(by, access.UpdateJobs, p.Place()) {
-		return fault.New(fault.Forbidden)
-	}
-	may, err := s.Repositories.MayUpdateRef(ctx, by, p, pl.Ref, pl.Tag)
+	may, err := s.MayUpdate(ctx, by, p, pl)
 	if err == nil && !may {
 		err = fault.New(fault.Forbidden)
 	}
 	return err
+}
+
+// MayUpdate reports whether somebody may change what runs on the ref of a
+// pipeline.
+func (s *Service) MayUpdate(ctx context.Context, by access.Actor, p *project.Project, pl *Pipeline) (bool, error) {
+	if !access.Holds(by, access.UpdateJobs, p.Place()) {
+		return false, nil
+	}
+	return s.Repositories.MayUpdateRef(ctx, by, p, pl.Ref, pl.Tag)
 }
 
 // act locks the pipeline of a job for somebody who may change it now, and lets
@@ -104,8 +109,8 @@ func (s *Service) CancelJob(ctx context.Context, by access.Actor, p *project.Pro
 	})
 }
 
-// retryable reports whether a job may have another try.
-func (j *Job) retryable() bool {
+// Retryable reports whether a job may have another try.
+func (j *Job) Retryable() bool {
 	if !j.Status.Ended() || j.Retried {
 		return false
 	}
@@ -117,7 +122,7 @@ func (j *Job) retryable() bool {
 // whoever asked.
 func (s *Service) RetryJob(ctx context.Context, by access.Actor, p *project.Project, jobID int64) (*Job, error) {
 	return s.act(ctx, by, p, jobID, func(t *turn, j *Job) (*Job, error) {
-		if !j.retryable() {
+		if !j.Retryable() {
 			return nil, errNotRetryable
 		}
 		return t.again(ctx, j, new(by.ID()))
@@ -128,7 +133,7 @@ func (s *Service) RetryJob(ctx context.Context, by access.Actor, p *project.Proj
 // for its time, or one of those kinds that has ended.
 func (j *Job) Playable() bool {
 	return (j.RunWhen == ciconfig.Manual || j.RunWhen == ciconfig.Delayed) &&
-		(j.Status == Manual || j.Status == Scheduled || j.retryable())
+		(j.Status == Manual || j.Status == Scheduled || j.Retryable())
 }
 
 // PlayJob starts a job that waits for a person, as whoever asked, with variables
@@ -288,7 +293,7 @@ func (s *Service) RetryPipeline(ctx context.Context, by access.Actor, p *project
 			return err
 		}
 		for _, j := range slices.Clone(t.jobs) {
-			if (j.Status != Failed && j.Status != Canceled) || !j.retryable() || s.Archived(j) {
+			if (j.Status != Failed && j.Status != Canceled) || !j.Retryable() || s.Archived(j) {
 				continue
 			}
 			fresh, err := t.copy(ctx, j, new(by.ID()))

@@ -2,8 +2,7 @@ package pipeline
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"stithy/internal/gitstore"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi"
-	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
 	"stithy/internal/runner"
 	"stithy/internal/user"
@@ -166,8 +164,7 @@ type around struct {
 // around reads what a page of jobs shows beside them, each thing once.
 func (s *Service) around(ctx context.Context, to access.Actor, p *project.Project, jobs []Job) (*around, error) {
 	a := &around{
-		project: p, pipelines: map[int64]*Pipeline{}, commits: map[string]*gitstore.Commit{}, files: map[int64][]artifact.File{},
-		below: map[int64]*basicForm{},
+		project: p, files: map[int64][]artifact.File{}, below: map[int64]*basicForm{},
 	}
 	var ids, pipelines, people, runners, below []int64
 	for _, j := range jobs {
@@ -183,12 +180,9 @@ func (s *Service) around(ctx context.Context, to access.Actor, p *project.Projec
 			runners = append(runners, *j.RunnerID)
 		}
 	}
-	rows, err := postgres.All[Pipeline](ctx, s.DB, sqlPipelinesAmong, append(pipelines, below...))
-	if err != nil {
+	var err error
+	if a.pipelines, err = s.Among(ctx, append(pipelines, below...)...); err != nil {
 		return nil, err
-	}
-	for i := range rows {
-		a.pipelines[rows[i].ID] = &rows[i]
 	}
 	if a.people, err = s.Users.Profiles(ctx, to, people...); err != nil {
 		return nil, err
@@ -208,7 +202,8 @@ func (s *Service) around(ctx context.Context, to access.Actor, p *project.Projec
 			return nil, err
 		}
 	}
-	return a, s.commitsOf(ctx, p, a)
+	a.commits, err = s.Commits(ctx, p, slices.Collect(maps.Values(a.pipelines))...)
+	return a, err
 }
 
 // seenBelow is the pipeline that a bridge made, if the reader may see it.
@@ -217,41 +212,11 @@ func (s *Service) seenBelow(ctx context.Context, to access.Actor, a *around, id 
 	if pl == nil {
 		return nil
 	}
-	p := a.project
-	if pl.ProjectID != p.ID {
-		var err error
-		if p, err = s.Projects.Find(ctx, to, pl.ProjectID); err != nil || !access.Holds(to, access.ReadPipelines, p.Place()) {
-			return notFoundIsNil(err)
-		}
+	p, err := s.SeenIn(ctx, to, a.project, pl)
+	if err == nil && p != nil {
+		a.below[id] = new(s.basicForm(p, pl))
 	}
-	a.below[id] = new(s.basicForm(p, pl))
-	return nil
-}
-
-func (s *Service) commitsOf(ctx context.Context, p *project.Project, a *around) error {
-	var ids []gitstore.OID
-	for _, pl := range a.pipelines {
-		if pl.ProjectID == p.ID && !slices.Contains(ids, gitstore.OID(pl.SHA)) {
-			ids = append(ids, gitstore.OID(pl.SHA))
-		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	repo, err := s.Repositories.Open(ctx, p)
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
-		c, err := repo.Commit(ctx, id)
-		switch {
-		case err == nil:
-			a.commits[string(id)] = c
-		case !errors.Is(err, gitstore.ErrNotFound) && !errors.Is(err, gitstore.ErrInvalid):
-			return fmt.Errorf("reading the commit of a pipeline: %w", err)
-		}
-	}
-	return nil
+	return err
 }
 
 func (s *Service) commonForm(a *around, j *Job) commonForm {

@@ -288,11 +288,11 @@ func (s *Service) checkRate(ctx context.Context, by access.Actor, p *project.Pro
 // configuration finds the file. Without one a push makes no pipeline.
 func (s *Service) configuration(ctx context.Context, by access.Actor, c *scene, w *Wish) (name string, content []byte, err error) {
 	if w.content != nil {
-		return s.configPath(c.project), w.content, nil
+		return s.ConfigPath(c.project), w.content, nil
 	}
 	w.place = ciconfig.Place{Project: c.project.FullPath(), ProjectID: c.project.ID, SHA: c.pipeline.SHA}
 	f := s.filesFor(by)
-	path := s.configPath(c.project)
+	path := s.ConfigPath(c.project)
 	file, err := s.configFile(ctx, f, c, path)
 	var missing *ciconfig.FetchError
 	if errors.As(err, &missing) && path == s.Names.CIFile() {

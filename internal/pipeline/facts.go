@@ -41,7 +41,7 @@ func (s *Service) Predefined(p *project.Project, pl *Pipeline, c *gitstore.Commi
 	set("CI_PROJECT_VISIBILITY", p.Visibility.String())
 	set("CI_PROJECT_REPOSITORY_LANGUAGES", "")
 	set("CI_DEFAULT_BRANCH", s.Projects.BranchOf(p))
-	set("CI_CONFIG_PATH", s.configPath(p))
+	set("CI_CONFIG_PATH", s.ConfigPath(p))
 	if pl.ID != 0 {
 		set("CI_PIPELINE_ID", strconv.FormatInt(pl.ID, 10))
 		set("CI_PIPELINE_URL", s.page(p, "pipelines/"+strconv.FormatInt(pl.ID, 10)))
@@ -109,8 +109,8 @@ func (s *Service) setServer(set func(key, value string)) {
 	set("GITLAB_FEATURES", "")
 }
 
-// configPath is where a project keeps its configuration.
-func (s *Service) configPath(p *project.Project) string {
+// ConfigPath is where a project keeps its configuration.
+func (s *Service) ConfigPath(p *project.Project) string {
 	if path := p.Settings.CIConfigPath; path != nil && *path != "" {
 		return *path
 	}

@@ -77,7 +77,7 @@ func (s *Service) Lint(ctx context.Context, by access.Actor, p *project.Project,
 		content = []byte(*q.Content)
 	} else if _, content, err = s.configuration(ctx, by, c, &w); err != nil {
 		if errors.Is(err, errNoConfig) {
-			return &Lint{Problems: []string{"Please provide content of " + s.configPath(p)}}, nil
+			return &Lint{Problems: []string{"Please provide content of " + s.ConfigPath(p)}}, nil
 		}
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *Service) Lint(ctx context.Context, by access.Actor, p *project.Project,
 	defer cancel()
 	src := s.filesFor(by)
 	src.remote = access.Holds(by, access.CreatePipeline, p.Place())
-	config, problems, err := ciconfig.Load(ctx, src, ciconfig.LoadOptions{Content: content, Name: s.configPath(p), Place: w.place, Facts: c.facts})
+	config, problems, err := ciconfig.Load(ctx, src, ciconfig.LoadOptions{Content: content, Name: s.ConfigPath(p), Place: w.place, Facts: c.facts})
 	if err != nil {
 		return nil, err
 	}

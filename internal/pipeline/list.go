@@ -132,5 +132,6 @@ func (s *Service) List(ctx context.Context, projectID int64, f Filter, req pagin
 	default:
 		l.Order(id)
 	}
-	return paging.Fetch[Pipeline](ctx, s.DB, l, req, nil)
+	// Pages by cursor go by the id.
+	return paging.Fetch(ctx, s.DB, l, req, func(p Pipeline) []string { return []string{strconv.FormatInt(p.ID, 10)} })
 }

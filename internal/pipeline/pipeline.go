@@ -74,8 +74,8 @@ const (
 	ProtectedEnvironment     Reason = "protected_environment_failure"
 )
 
-// reasons are all that a failure may be called, in runner reports too.
-var reasons = []Reason{
+// Reasons are all that a failure may be called, in runner reports too.
+var Reasons = []Reason{
 	UnknownFailure, ScriptFailure, APIFailure, StuckOrTimeout, RunnerSystemFailure, MissingDependency, RunnerUnsupported, StaleSchedule,
 	JobExecutionTimeout, ArchivedFailure, UnmetPrerequisites, SchedulerFailure, DataIntegrityFailure, UserBlocked, ProjectDeleted,
 	QuotaExceeded, LoopDetected, NoMatchingRunner, TraceSizeExceeded, BuildsDisabled, EnvironmentFailure, DeploymentRejected,
@@ -84,7 +84,7 @@ var reasons = []Reason{
 }
 
 // Known reports whether the reason is one of the list.
-func (r Reason) Known() bool { return slices.Contains(reasons, r) }
+func (r Reason) Known() bool { return slices.Contains(Reasons, r) }
 
 // Pipeline is one run of a configuration at a commit.
 type Pipeline struct {

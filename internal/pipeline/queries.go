@@ -16,6 +16,14 @@ const (
 	sqlSpec       = `select document from job_specs where id = $1`
 	sqlPipelineID = `select pipeline_id from jobs where id = $1`
 
+	// sqlRules are the rules that added some jobs, in words.
+	sqlRules = `select id, coalesce(convert_from(document, 'UTF8')::json->>'because', '') as because from job_specs where id = any($1::bigint[])`
+	sqlHeld  = `
+select g.id, g.key, coalesce(j.name || ' of pipeline #' || j.pipeline_id, '') as holder
+from resource_groups g left join jobs j on j.id = g.holder_id and not j.retried and j.status in ('pending', 'preparing', 'running')
+where g.id = any($1::bigint[])`
+	sqlShownJobs = `select ` + jobColumns + ` from jobs where pipeline_id = $1 and not retried order by stage_index, id limit $2`
+
 	// The pipeline is locked before any of its jobs is looked at.
 	sqlLockPipeline = `select ` + pipelineColumns + ` from pipelines where id = $1 for no key update`
 	sqlLatestJobs   = `select ` + jobColumns + ` from jobs where pipeline_id = $1 and not retried order by id limit 100000`

@@ -94,9 +94,70 @@ func (s *Service) FindJob(ctx context.Context, projectID, id int64) (*Job, error
 	return found(postgres.One[Job](ctx, s.DB, sqlJobOf, projectID, id))
 }
 
+// LatestJobs reads the jobs of a pipeline that no other record took the place of,
+// by stage, up to a limit.
+func (s *Service) LatestJobs(ctx context.Context, pipelineID int64, limit int) ([]Job, error) {
+	return postgres.All[Job](ctx, s.DB, sqlShownJobs, pipelineID, limit)
+}
+
 // KnownJob reads a job, whoever asks.
 func (s *Service) KnownJob(ctx context.Context, q postgres.Querier, id int64) (*Job, error) {
 	return found(postgres.One[Job](ctx, q, sqlJob, id))
+}
+
+// Among reads some pipelines by id, whoever asks.
+func (s *Service) Among(ctx context.Context, ids ...int64) (map[int64]*Pipeline, error) {
+	byID := map[int64]*Pipeline{}
+	if len(ids) == 0 {
+		return byID, nil
+	}
+	rows, err := postgres.All[Pipeline](ctx, s.DB, sqlPipelinesAmong, ids)
+	for i := range rows {
+		byID[rows[i].ID] = &rows[i]
+	}
+	return byID, err
+}
+
+// SeenIn is the project of a pipeline, as a reader sees it who may see the
+// pipeline; nil to everyone else. near is a project that was found already.
+func (s *Service) SeenIn(ctx context.Context, to access.Actor, near *project.Project, pl *Pipeline) (*project.Project, error) {
+	p := near
+	if pl.ProjectID != p.ID {
+		var err error
+		if p, err = s.Projects.Find(ctx, to, pl.ProjectID); err != nil {
+			return nil, notFoundIsNil(err)
+		}
+	}
+	if !access.Holds(to, access.ReadPipelines, p.Place()) {
+		return nil, nil
+	}
+	return p, nil
+}
+
+// Commits reads the commits of some pipelines of a project, by id. One that is
+// gone is left out.
+func (s *Service) Commits(ctx context.Context, p *project.Project, pipelines ...*Pipeline) (map[string]*gitstore.Commit, error) {
+	commits := map[string]*gitstore.Commit{}
+	var repo *gitstore.Repo
+	for _, pl := range pipelines {
+		if _, read := commits[pl.SHA]; read || pl.ProjectID != p.ID {
+			continue
+		}
+		if repo == nil {
+			var err error
+			if repo, err = s.Repositories.Open(ctx, p); err != nil {
+				return nil, err
+			}
+		}
+		c, err := repo.Commit(ctx, gitstore.OID(pl.SHA))
+		switch {
+		case err == nil:
+			commits[pl.SHA] = c
+		case !errors.Is(err, gitstore.ErrNotFound) && !errors.Is(err, gitstore.ErrInvalid):
+			return nil, fmt.Errorf("reading the commit of a pipeline: %w", err)
+		}
+	}
+	return commits, nil
 }
 
 // SpecOf reads what was planned for a job.

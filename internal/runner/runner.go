@@ -9,7 +9,11 @@
 package runner
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -112,6 +116,45 @@ func CanTake(r Runner, job JobFacts) (ok bool, why string) {
 		return false, "The runner lacks the tag " + missing[0] + "."
 	}
 	return false, "The runner lacks the tags " + strings.Join(missing, ", ") + "."
+}
+
+// Waiting says in words for whom a pending job waits, given the runners that
+// may serve its project.
+func Waiting(runners []Runner, job JobFacts, now time.Time) string {
+	var heard, silent int
+	reasons := map[string]int{}
+	for _, r := range runners {
+		switch ok, why := CanTake(r, job); {
+		case !ok:
+			reasons[why]++
+		case r.Status(now) == Online:
+			heard++
+		default:
+			silent++
+		}
+	}
+	count := func(n int) string {
+		if n == 1 {
+			return "1 runner"
+		}
+		return strconv.Itoa(n) + " runners"
+	}
+	switch {
+	case len(runners) == 0:
+		return "No runner serves this project. Register one."
+	case heard > 0:
+		return "It waits for its turn: " + count(heard) + " can take it."
+	case silent > 0:
+		return "It waits for a runner to come back: " + count(silent) + " could take it, and none was heard of for two hours."
+	case len(runners) == 1:
+		_, why := CanTake(runners[0], job)
+		return "1 runner serves this project and may not take it. " + why
+	}
+	words := []string{"None of the " + count(len(runners)) + " that serve this project may take it."}
+	for _, why := range slices.SortedFunc(maps.Keys(reasons), func(a, b string) int { return cmp.Or(reasons[b]-reasons[a], strings.Compare(a, b)) }) {
+		words = append(words, fmt.Sprintf("Of %d: %s", reasons[why], why))
+	}
+	return strings.Join(words[:min(len(words), 5)], " ")
 }
 
 // notServed says why a runner does not work for the project of a job.

@@ -53,15 +53,16 @@ type Deps struct {
 // Door serves the pages.
 type Door struct {
 	Deps
-	base      string // path of the external URL, before every link
-	secure    bool   // the external URL is https
-	origins   *http.CrossOriginProtection
-	templates templates
-	assets    map[string]http.Handler
-	keyScript string // path of the script that talks to security keys
-	mux       *http.ServeMux
-	below     *http.ServeMux // pages about a project, by what comes after its path
-	tabs      []page         // those of them that every page about a project links to
+	base       string // path of the external URL, before every link
+	secure     bool   // the external URL is https
+	origins    *http.CrossOriginProtection
+	templates  templates
+	assets     map[string]http.Handler
+	keyScript  string // path of the script that talks to security keys
+	liveScript string // path of the script that keeps a page fresh
+	mux        *http.ServeMux
+	below      *http.ServeMux // pages about a project, by what comes after its path
+	tabs       []page         // those of them that every page about a project links to
 }
 
 // New puts the door together. It panics on a page that cannot be served.
@@ -75,7 +76,7 @@ func New(d Deps) *Door {
 		panic("web: " + err.Error())
 	}
 	var sheet string
-	door.assets, sheet, door.keyScript = assetFiles()
+	door.assets, sheet, door.keyScript, door.liveScript = assetFiles()
 	door.templates = parseTemplates(door.link, sheet)
 	for _, p := range door.pages() {
 		door.mux.HandleFunc(p.route, func(w http.ResponseWriter, r *http.Request) { door.serve(w, r, p) })
@@ -133,7 +134,9 @@ func (d *Door) pages() []page {
 }
 
 // projectPages are all pages about a project. Their routes begin after its path.
-func (d *Door) projectPages() []page { return slices.Concat(d.projectHome()) }
+func (d *Door) projectPages() []page {
+	return slices.Concat(d.projectHome(), d.pipelinePages(), d.jobPages())
+}
 
 // Handler serves the pages, their style sheets, and a page that says so for
 // whatever is not there.

@@ -1,0 +1,354 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"stithy/internal/gitstore"
+	"stithy/internal/kit/access"
+	"stithy/internal/pipeline"
+	"stithy/internal/project"
+	"stithy/internal/repository/repositorytest"
+	"stithy/internal/user"
+)
+
+const stages = `
+stages: [build, test, deploy]
+compile: {stage: build, script: [make]}
+unit: {stage: test, script: [make test], tags: [docker]}
+lint: {stage: test, needs: [], script: [make lint]}
+ship: {stage: deploy, when: manual, script: [make ship]}
+`
+
+// configure commits a configuration to a branch of a project.
+func (d *doors) configure(t testing.TB, p *project.Project, branch, message, config string) {
+	t.Helper()
+	repo := d.store.Repo(gitstore.KeyOf("default", p.ID, 0))
+	repositorytest.Commit(t, repo, branch, message, repositorytest.Files{".svc-ci.yml": config})
+}
+
+// pipeline makes a pipeline of a branch as somebody.
+func (d *doors) pipeline(t testing.TB, by *user.User, p *project.Project, branch string) *pipeline.Pipeline {
+	t.Helper()
+	actor := access.Actor{Person: by.Person(), Account: by}
+	seen, err := d.projects.Find(t.Context(), actor, p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pl, err := d.pipelines.Create(t.Context(), actor, seen, pipeline.Wish{Source: pipeline.FromAPI, Ref: branch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pl
+}
+
+// jobID is the latest job of a name in a pipeline.
+func (d *doors) jobID(t testing.TB, pipelineID int64, name string) int64 {
+	t.Helper()
+	jobs, err := d.pipelines.LatestJobs(t.Context(), pipelineID, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range jobs {
+		if j.Name == name {
+			return j.ID
+		}
+	}
+	t.Fatalf("no job %s", name)
+	return 0
+}
+
+func TestAPipelineIsShownAndSteeredOnItsPage(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	d.configure(t, d.hidden, "main", "Say what happens", stages)
+	b, ann := d.signedIn(t, access.Maintainer, d.hidden)
+	if s := b.get("/house/hidden/-/pipelines"); s.Code != http.StatusOK || !s.says("No pipeline has run yet") || !s.says(".svc-ci.yml") {
+		t.Errorf("the empty list: %d %s", s.Code, s.Body)
+	}
+	list := b.get("/house/hidden/-/pipelines")
+	if s := b.submit(list, "/house/hidden/-/pipelines", map[string]string{"run": "nowhere"}); s.Code != http.StatusUnprocessableEntity || !s.says("Reference not found") {
+		t.Errorf("a branch that is not there: %d", s.Code)
+	}
+	s := b.submit(list, "/house/hidden/-/pipelines", map[string]string{"run": "main"})
+	if !s.says("The pipeline is made.") {
+		t.Fatalf("%d %s", s.Code, s.Body)
+	}
+	page := s.path
+	var id int64
+	if _, err := fmt.Sscanf(page, "/house/hidden/-/pipelines/%d", &id); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"Say what happens", "on a page, " + ann.Name, "No runner serves this project", "It waits for compile, which waits for a runner", "docker",
+		"<desc", `aria-label="lint: Pending"`, `data-live="3"`, fmt.Sprintf("/house/hidden/-/jobs/%d", d.jobID(t, id, "unit")),
+	} {
+		if !s.says(want) {
+			t.Errorf("nothing of %q", want)
+		}
+	}
+	if csp := s.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "script-src 'self'; connect-src 'self'") {
+		t.Errorf("the script may not run: %s", csp)
+	}
+	csrf := s.form(page).values
+	act := func(name, act, want string) {
+		t.Helper()
+		s := b.follow("POST", fmt.Sprintf("/house/hidden/-/jobs/%d/%s", d.jobID(t, id, name), act), csrf)
+		if s.path != page || !s.says(want) {
+			t.Errorf("%s %s: %d at %s %s", act, name, s.Code, s.path, s.Body)
+		}
+	}
+	act("lint", "cancel", "lint is canceled.")
+	act("lint", "retry", "lint runs again.")
+	if s := b.follow("POST", page+"/cancel", csrf); !s.says("The pipeline is canceled.") || !s.says("It was canceled before it started.") || strings.Contains(s.Body.String(), "<script") {
+		t.Errorf("%d %s", s.Code, s.Body)
+	}
+	if s := b.follow("POST", page+"/retry", csrf); !s.says("What had failed or was canceled runs again.") {
+		t.Errorf("%d %s", s.Code, s.Body)
+	}
+	for _, path := range []string{page + "/delete", fmt.Sprintf("/house/hidden/-/jobs/%d/erase", d.jobID(t, id, "lint")), "/house/hidden/-/pipelines/999999/retry"} {
+		if w := b.send("POST", path, csrf); w.Code != http.StatusNotFound {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	jobs := b.get("/house/hidden/-/jobs?status=canceled")
+	if !jobs.says("compile") || !jobs.says(fmt.Sprintf("pipeline #%d", id)) || !jobs.says("retried") {
+		t.Errorf("the list of jobs: %s", jobs.Body)
+	}
+	if s := b.get("/house/hidden"); !s.says("Latest pipeline") || !s.says(fmt.Sprintf("#%d", id)) {
+		t.Errorf("the page of the project: %s", s.Body)
+	}
+}
+
+func TestAPipelineShowsItsChildrenAndParent(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	d.configure(t, d.hidden, "main", "Parent", `
+child: {stage: test, trigger: {include: [{local: child.yml}]}}
+`)
+	repositorytest.Commit(t, d.store.Repo(gitstore.KeyOf("default", d.hidden.ID, 0)), "main", "Child", repositorytest.Files{"child.yml": "one: {script: [x]}\n"})
+	b, ann := d.signedIn(t, access.Maintainer, d.hidden)
+	pl := d.pipeline(t, ann, d.hidden, "main")
+	if err := d.pipelines.Bridge(t.Context(), d.jobID(t, pl.ID, "child")); err != nil {
+		t.Fatal(err)
+	}
+	s := b.get(fmt.Sprintf("/house/hidden/-/pipelines/%d", pl.ID))
+	child := fmt.Sprintf("/house/hidden/-/pipelines/%d", pl.ID+1)
+	if !s.says("Started pipeline") || !strings.Contains(s.Body.String(), `href="`+child+`"`) {
+		t.Fatalf("no child: %s", s.Body)
+	}
+	if s := b.get(child); !s.says("started by") || !s.says(fmt.Sprintf("pipeline #%d", pl.ID)) {
+		t.Errorf("no parent: %s", s.Body)
+	}
+}
+
+func TestListsOfPipelinesAreTurnedAndNarrowed(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	d.configure(t, d.hidden, "main", "One", stages)
+	b, ann := d.signedIn(t, access.Maintainer, d.hidden)
+	pl := d.pipeline(t, ann, d.hidden, "main")
+	d.exec(t, `insert into pipelines (project_id, iid, sha, before_sha, ref, tag, status, source, auto_cancel, fail_fast, child, depth, created_at, updated_at)
+		select project_id, n, sha, before_sha, 'other', false, 'failed', 'push', auto_cancel, false, false, 0, now(), now() from pipelines, generate_series(2, 30) n where id = $1`, pl.ID)
+	const list = "/house/hidden/-/pipelines"
+	first := b.get(list)
+	if strings.Count(first.Body.String(), "<li><div>") != 25 || !first.says("Older") || first.says("Newest") {
+		t.Fatalf("the first part: %s", first.Body)
+	}
+	_, rest, _ := strings.Cut(first.Body.String(), `rel="next" href="`)
+	next, _, _ := strings.Cut(rest, `"`)
+	second := b.get(strings.ReplaceAll(next, "&amp;", "&"))
+	if strings.Count(second.Body.String(), "<li><div>") != 5 || second.says("Older") || !second.says("Newest") {
+		t.Errorf("the second part, %s: %s", next, second.Body)
+	}
+	for query, want := range map[string]int{"?ref=main": 1, "?status=failed&ref=main": 0, "?status=nonsense": 25, "?ref=nowhere": 0} {
+		if s := b.get(list + query); s.Code != http.StatusOK || strings.Count(s.Body.String(), "<li><div>") != want {
+			t.Errorf("%s: %d, not %d", query, strings.Count(s.Body.String(), "<li><div>"), want)
+		}
+	}
+	for _, query := range []string{"?cursor=x", "?cursor=e30"} {
+		if w := b.send("GET", list+query, nil); w.Code != http.StatusBadRequest {
+			t.Errorf("%s: %d", query, w.Code)
+		}
+	}
+}
+
+// CI-15, on pages: pipelines and jobs are for those who may see them.
+func TestCI15_PagesShowPipelinesAndJobsToThoseWhoMaySeeThem(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	at := map[*project.Project]int64{}
+	_, owner := d.signedIn(t, access.Owner, d.open, d.hidden)
+	for _, p := range []*project.Project{d.open, d.hidden} {
+		d.configure(t, p, "main", "A title", stages)
+		at[p] = d.pipeline(t, owner, p, "main").ID
+	}
+	readers := map[string]*browser{"a stranger": d.browser(t)}
+	for name, role := range map[string]access.Role{"an outsider": access.NoRole, "a guest": access.Guest, "a reporter": access.Reporter} {
+		readers[name], _ = d.signedIn(t, role, d.open, d.hidden)
+	}
+	look := func(setting string, p *project.Project, below string, want map[string]int) {
+		t.Helper()
+		path := "/" + p.FullPath() + "/-/" + strings.ReplaceAll(below, "ID", fmt.Sprint(at[p]))
+		for who, b := range readers {
+			w := b.send("GET", path, nil)
+			code := want[who]
+			if code == 0 {
+				code = http.StatusNotFound
+				if who == "a stranger" {
+					code = http.StatusSeeOther
+				}
+			}
+			if w.Code != code {
+				t.Errorf("%s, %s: %s got %d, not %d", setting, path, who, w.Code, code)
+			}
+			if w.Code != http.StatusOK && strings.Contains(w.Body.String(), "A title") {
+				t.Errorf("%s, %s: %s reads of it", setting, path, who)
+			}
+		}
+	}
+	const ok = http.StatusOK
+	everyone := map[string]int{"a stranger": ok, "an outsider": ok, "a guest": ok, "a reporter": ok}
+	people := map[string]int{"an outsider": ok, "a guest": ok, "a reporter": ok}
+	members := map[string]int{"a guest": ok, "a reporter": ok}
+	reporters := map[string]int{"a reporter": ok}
+	for _, below := range []string{"pipelines", "pipelines/ID"} {
+		look("jobs are public", d.open, below, everyone)
+		look("jobs are public", d.hidden, below, members)
+	}
+	look("jobs are public", d.open, "jobs", people)
+	look("jobs are public", d.hidden, "jobs", members)
+	for who, sees := range map[string]bool{"a stranger": false, "an outsider": true, "a reporter": true} {
+		w := readers[who].send("GET", fmt.Sprintf("/house/open/-/pipelines/%d", at[d.open]), nil)
+		if strings.Contains(w.Body.String(), "compile") != sees {
+			t.Errorf("%s sees the jobs of a public pipeline: %v", who, !sees)
+		}
+	}
+	d.exec(t, `update projects set settings = settings || '{"public_jobs": false}'`)
+	for _, below := range []string{"pipelines", "pipelines/ID"} {
+		look("jobs are for members", d.open, below, everyone)
+		look("jobs are for members", d.hidden, below, reporters)
+	}
+	look("jobs are for members", d.open, "jobs", reporters)
+	look("jobs are for members", d.hidden, "jobs", reporters)
+	w := readers["an outsider"].send("GET", fmt.Sprintf("/house/open/-/pipelines/%d", at[d.open]), nil)
+	if strings.Contains(w.Body.String(), "compile") || !strings.Contains(w.Body.String(), "for its members") {
+		t.Errorf("an outsider reads of jobs: %s", w.Body)
+	}
+	d.exec(t, `update projects set features = features || '{"builds": "disabled"}'`)
+	for _, below := range []string{"pipelines", "pipelines/ID", "jobs"} {
+		look("pipelines are off", d.open, below, nil)
+		look("pipelines are off", d.hidden, below, nil)
+	}
+	// A number of another project leads nowhere.
+	d.exec(t, `update projects set features = features || '{"builds": "enabled"}'`)
+	if w := readers["a reporter"].send("GET", fmt.Sprintf("/house/hidden/-/pipelines/%d", at[d.open]), nil); w.Code != http.StatusNotFound {
+		t.Errorf("a pipeline of another project: %d", w.Code)
+	}
+}
+
+// CI-04 and WB-05, on pages: who may not change what runs finds nothing to
+// change it with, no variable is named, and no link does anything.
+func TestCI04_PagesOfPipelinesChangeNothingForReadersAndNameNoVariable(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	d.configure(t, d.open, "main", "A title", "compile: {script: [make], variables: {CANARY_NAME: canary-value}}\n")
+	_, owner := d.signedIn(t, access.Owner, d.open)
+	pl := d.pipeline(t, owner, d.open, "main")
+	d.exec(t, `insert into pipeline_variables (pipeline_id, key, value, file, raw, position) values ($1, 'CANARY_KEY', 'canary-secret', false, false, 1)`, pl.ID)
+	d.exec(t, `insert into protected_branches (project_id, name, created_at, updated_at) values ($1, 'main', now(), now()) on conflict do nothing`, d.open.ID)
+	page := fmt.Sprintf("/house/open/-/pipelines/%d", pl.ID)
+	job := fmt.Sprintf("/house/open/-/jobs/%d", d.jobID(t, pl.ID, "compile"))
+	posts := []string{page + "/cancel", page + "/retry", job + "/cancel", job + "/play", job + "/retry"}
+	for role, want := range map[access.Role]int{access.NoRole: http.StatusNotFound, access.Reporter: http.StatusNotFound, access.Developer: http.StatusForbidden} {
+		b, _ := d.signedIn(t, role, d.open)
+		s := b.get(page)
+		for _, canary := range []string{"CANARY", "canary-", "formaction"} {
+			if strings.Contains(s.Body.String(), canary) {
+				t.Errorf("%v reads %s", role, canary)
+			}
+		}
+		csrf := s.form("/users/sign_out").values
+		for _, path := range posts {
+			if w := b.send("POST", path, csrf); w.Code != want {
+				t.Errorf("%v at %s: %d, not %d", role, path, w.Code, want)
+			}
+			if w := b.send("GET", path, nil); w.Code != http.StatusMethodNotAllowed {
+				t.Errorf("a link to %s: %d", path, w.Code)
+			}
+			if w := b.send("POST", path, url.Values{}); w.Code != http.StatusForbidden {
+				t.Errorf("%s without the value of the form: %d", path, w.Code)
+			}
+		}
+	}
+	for _, path := range posts {
+		if w := d.browser(t).send("POST", path, url.Values{}); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/users/sign_in" {
+			t.Errorf("a stranger at %s: %d", path, w.Code)
+		}
+	}
+	if fresh, err := d.pipelines.Find(t.Context(), d.open.ID, pl.ID); err != nil || fresh.Status != pipeline.Pending {
+		t.Errorf("it changed: %+v %v", fresh, err)
+	}
+}
+
+// WB-01, on pages about a project: names, refs, titles and problems are text.
+func TestWB01_PagesOfPipelinesShowNamesAsText(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	const evil, ref = `"><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}`, `"><script>alert(1)</script>`
+	d.configure(t, d.hidden, ref, evil, `
+'`+evil+`': {stage: build, script: [x], tags: ['`+evil+`']}
+second: {stage: test, script: [x]}
+`)
+	b, ann := d.signedIn(t, access.Maintainer, d.hidden)
+	pl := d.pipeline(t, ann, d.hidden, ref)
+	d.exec(t, `update users set name = $1`, evil)
+	d.exec(t, `update projects set description = $1, import_error = $1`, evil)
+	d.exec(t, `update namespaces set name = $1, full_name = $1`, evil)
+	d.exec(t, `update pipelines set yaml_errors = $1, name = $1`, evil)
+	d.exec(t, `update jobs set stage = $1, environment = $1`, evil)
+	page := fmt.Sprintf("/house/hidden/-/pipelines/%d", pl.ID)
+	quoted := url.QueryEscape(evil)
+	for _, path := range []string{
+		"/house/hidden", "/house/hidden/-/pipelines", "/house/hidden/-/pipelines?ref=" + quoted + "&status=" + quoted, page, "/house/hidden/-/jobs",
+		"/house/hidden/-/jobs?status=" + quoted, fmt.Sprintf("/house/hidden/-/jobs?pipeline=%d", pl.ID), "/house/hidden/-/" + url.PathEscape(evil),
+	} {
+		text := b.send("GET", path, nil).Body.String()
+		if path == page {
+			text = strings.Replace(text, `<script src="/assets/live.`, "", 1)
+		}
+		if strings.Contains(text, "<script") || strings.Contains(text, "<img src=x") {
+			t.Errorf("%s: a name broke out: %s", path, text)
+		}
+	}
+}
+
+// WB-06, on pages about a project: they are closed as all are, but for the one
+// script of a page that changes by itself.
+func TestWB06_PagesOfPipelinesAreClosed(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	d.configure(t, d.open, "main", "A title", stages)
+	b, ann := d.signedIn(t, access.Maintainer, d.open)
+	pl := d.pipeline(t, ann, d.open, "main")
+	live := fmt.Sprintf("/house/open/-/pipelines/%d", pl.ID)
+	for _, path := range []string{"/house/open", "/house/open/-/pipelines", live, "/house/open/-/jobs", "/house/open/-/nothing", "/house/missing"} {
+		for _, reader := range []*browser{b, d.browser(t)} {
+			w := reader.send("GET", path, nil)
+			for name, want := range closed {
+				if name == "Content-Security-Policy" && path == live {
+					want += "; script-src 'self'; connect-src 'self'"
+				}
+				if got := w.Header().Get(name); got != want {
+					t.Errorf("%s: %s is %q", path, name, got)
+				}
+			}
+			if strings.Contains(w.Body.String(), " style=") || strings.Count(w.Body.String(), "<script") > strings.Count(w.Body.String(), `<script src="/assets/live.`) {
+				t.Errorf("%s holds what its policy refuses", path)
+			}
+		}
+	}
+}
