@@ -1999,6 +1999,8 @@ CREATE INDEX jobs_project_status ON public.jobs USING btree (project_id, status,
 
 CREATE INDEX jobs_resource_group ON public.jobs USING btree (resource_group_id) WHERE (resource_group_id IS NOT NULL);
 
+CREATE INDEX jobs_runner ON public.jobs USING btree (runner_id, status, id DESC) WHERE (runner_id IS NOT NULL);
+
 CREATE INDEX jobs_running ON public.jobs USING btree (runner_id, id) WHERE (status = 'running'::text);
 
 CREATE INDEX jobs_scheduled ON public.jobs USING btree (scheduled_at, id) WHERE (status = 'scheduled'::text);

@@ -348,10 +348,6 @@ func (a *App) Prepare(ctx context.Context) error {
 // WaitingRunners is how many runners wait for a job on this node.
 func (a *App) WaitingRunners() int { return a.dispatch.Waiting() }
 
-// WatchJobs tells waiting runners of new jobs, until ctx ends. Serve does so by
-// itself.
-func (a *App) WatchJobs(ctx context.Context) { a.dispatch.Watch(ctx) }
-
 // Close gives back what New opened.
 func (a *App) Close() {
 	if a.store != nil {

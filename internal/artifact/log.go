@@ -65,10 +65,10 @@ func masksOf(jobID int64) string { return fmt.Sprintf("job_logs.sealed_masks:%d"
 // archiving that was cut off leaves nothing that the next does not replace.
 func logKey(jobID int64) string { return fmt.Sprintf("logs/%03d/%d", jobID%1000, jobID) }
 
-// BeginLog opens the log of a job, in the transaction that hands it out. The
-// secrets, such as the tokens of job and runner, will not be seen in it. A log
+// BeginLog opens the log of a job, in a batch of the transaction that hands it
+// out. The secrets, such as the tokens of job and runner, will not be seen in it. A log
 // that is open already stays as it is.
-func (s *Service) BeginLog(ctx context.Context, tx pgx.Tx, projectID, jobID int64, secrets ...secretbox.Secret) error {
+func (s *Service) BeginLog(b *pgx.Batch, projectID, jobID int64, secrets ...secretbox.Secret) error {
 	text, err := json.Marshal(spellings(secrets))
 	if err != nil {
 		return err
@@ -77,8 +77,8 @@ func (s *Service) BeginLog(ctx context.Context, tx pgx.Tx, projectID, jobID int6
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, sqlBeginLog, jobID, projectID, sealed, s.Clock.Now())
-	return err
+	b.Queue(sqlBeginLog, jobID, projectID, sealed, s.Clock.Now())
+	return nil
 }
 
 func (s *Service) log(ctx context.Context, jobID int64) (l logRow, found bool, err error) {

@@ -55,7 +55,13 @@ func (w *world) tx(t testing.TB, do func(context.Context, pgx.Tx) error) {
 
 func (w *world) begin(t testing.TB, jobID int64, secrets ...secretbox.Secret) {
 	t.Helper()
-	w.tx(t, func(ctx context.Context, tx pgx.Tx) error { return w.BeginLog(ctx, tx, 1, jobID, secrets...) })
+	w.tx(t, func(ctx context.Context, tx pgx.Tx) error {
+		var b pgx.Batch
+		if err := w.BeginLog(&b, 1, jobID, secrets...); err != nil {
+			return err
+		}
+		return tx.SendBatch(ctx, &b).Close()
+	})
 }
 
 func (w *world) end(t testing.TB, jobID int64) {

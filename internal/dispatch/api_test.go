@@ -306,7 +306,8 @@ func TestCI09_ARunnerReachesItsOwnJobAlone(t *testing.T) {
 func TestJobsThatNothingIsHeardOfEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	silent, _ := w.running(t, w.project)
+	unheard, _ := w.running(t, w.project)
+	silent, once := w.running(t, w.project)
 	talking, secret := w.running(t, w.project)
 	overdue, late := w.running(t, w.project)
 	w.exec(t, `update job_runs set deadline = started_at + interval '70 minutes' where job_id = $1`, overdue)
@@ -315,6 +316,8 @@ func TestJobsThatNothingIsHeardOfEnd(t *testing.T) {
 	waiting := w.pending(t, w.project)
 	w.exec(t, `insert into runners (runner_type, digest, contacted_at, created_at, updated_at)
 values ('instance_type', decode(repeat('00', 32), 'hex'), $1, $1, $1)`, w.now.Add(70*time.Minute))
+	w.now = w.now.Add(5 * time.Second)
+	want(t, w.call("PUT", "/jobs/"+id(silent), map[string]any{"token": once, "state": "running"}), 200, "200")
 	w.now = w.now.Add(75 * time.Minute)
 	for _, token := range []string{secret, late} {
 		for _, job := range []int64{talking, overdue} {
@@ -325,7 +328,7 @@ values ('instance_type', decode(repeat('00', 32), 'hex'), $1, $1, $1)`, w.now.Ad
 		t.Fatal(err)
 	}
 	for job, wanted := range map[int64]pipeline.Reason{
-		silent: pipeline.StuckOrTimeout, overdue: pipeline.JobExecutionTimeout, nobody: pipeline.StuckOrTimeout, talking: "", waiting: "",
+		unheard: pipeline.SchedulerFailure, silent: pipeline.StuckOrTimeout, overdue: pipeline.JobExecutionTimeout, nobody: pipeline.StuckOrTimeout, talking: "", waiting: "",
 	} {
 		j, err := w.Pipelines.KnownJob(t.Context(), w.DB, job)
 		if err != nil {
@@ -349,6 +352,52 @@ values ('instance_type', decode(repeat('00', 32), 'hex'), $1, $1, $1)`, w.now.Ad
 	if err := w.sweep(t.Context(), SweepArgs{}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestARunLapses(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2024, 5, 2, 15, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		fact                 string
+		heard, deadline, now time.Duration // since the start
+		want                 pipeline.Reason
+	}{
+		{"just given out", 0, time.Hour, time.Minute, ""},
+		{"never heard of", 0, time.Hour, 121 * time.Second, pipeline.SchedulerFailure},
+		{"heard of once", time.Second, 2 * time.Hour, 30 * time.Minute, ""},
+		{"silent", time.Second, 2 * time.Hour, 61 * time.Minute, pipeline.StuckOrTimeout},
+		{"talking", 59 * time.Minute, 2 * time.Hour, time.Hour, ""},
+		{"talking beyond its time", 59 * time.Minute, 59 * time.Minute, time.Hour, pipeline.JobExecutionTimeout},
+		{"never heard of, and beyond its time", 0, time.Minute, time.Hour, pipeline.SchedulerFailure},
+	} {
+		if got := lapse(start, start.Add(c.heard), start.Add(c.deadline), start.Add(c.now)); got != c.want {
+			t.Errorf("%s: %q, want %q", c.fact, got, c.want)
+		}
+	}
+}
+
+// TestAJobWhoseAnswerWasLostStartsAgain: the claim was committed, and whoever was
+// to tell the runner died.
+func TestAJobWhoseAnswerWasLostStartsAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	lost, secret := w.running(t, w.project)
+	w.now = w.now.Add(unheardAtMost + time.Second)
+	if err := w.tend(t.Context(), TendArgs{}); err != nil {
+		t.Fatal(err)
+	}
+	again, secondSecret := int64(0), ""
+	if err := w.DB.QueryRow(t.Context(), `select id from jobs where retried is false and status = 'pending' and id > $1`, lost).Scan(&again); err != nil {
+		t.Fatal("no new record: ", err)
+	}
+	if got := w.status(t, lost); got != pipeline.Failed {
+		t.Errorf("the lost one is %s", got)
+	}
+	want(t, w.call("PUT", "/jobs/"+id(lost), map[string]any{"token": secret, "state": "success"}), 403, "", "Job-Status", "failed")
+	if again, secondSecret = w.claimed(t); again == lost || secondSecret == secret {
+		t.Errorf("job %d was given out again", again)
+	}
+	want(t, w.call("PUT", "/jobs/"+id(again), map[string]any{"token": secondSecret, "state": "success"}), 200, "", "Job-Status", "success")
 }
 
 func TestTheQueueIsMended(t *testing.T) {

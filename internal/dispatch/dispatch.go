@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"stithy/internal/pipeline"
 )
 
 // Seeker is what counts of a runner that asks for a job. Runners that are equal
@@ -90,10 +92,28 @@ func (s *Seeker) takes(l *Lane) bool {
 
 // Limits on jobs that nothing is heard of.
 const (
-	pendingAtMost   = 24 * time.Hour // in the queue
-	pendingNobody   = time.Hour      // in the queue, and no runner could take it
-	silentAtMost    = time.Hour      // running, and the runner says nothing
+	pendingAtMost   = 24 * time.Hour  // in the queue
+	pendingNobody   = time.Hour       // in the queue, and no runner could take it
+	unheardAtMost   = 2 * time.Minute // given out, and the runner never said a word
+	silentAtMost    = time.Hour       // running, and the runner says nothing
 	scheduleOverdue = time.Hour
 	onlineWithin    = 2 * time.Hour  // since it was heard of a runner
 	runsKept        = 24 * time.Hour // after the end
 )
+
+// lapse says why a run has to end that nobody is heard of, "" while it may go
+// on. A runner speaks up within seconds of its job; one that never did has not
+// got it, because the node or the connection died before the answer was out.
+// The job starts again by itself, and whoever holds the old one after all is
+// told that it has ended.
+func lapse(started, contacted, deadline, now time.Time) pipeline.Reason {
+	switch {
+	case contacted.Equal(started) && now.Sub(started) > unheardAtMost:
+		return pipeline.SchedulerFailure
+	case now.Sub(contacted) > silentAtMost:
+		return pipeline.StuckOrTimeout
+	case now.After(deadline):
+		return pipeline.JobExecutionTimeout
+	}
+	return ""
+}

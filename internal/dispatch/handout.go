@@ -44,14 +44,17 @@ func (s *Service) gather(ctx context.Context, a *Asking, c *claimed) (given *Pay
 			s.Names.TokenPrefix(wire.JobToken), s.Names.TokenPrefix(wire.PersonalToken), s.Names.TokenPrefix(wire.DeployToken),
 			s.Names.TokenPrefix(wire.RunnerToken), s.Names.TokenPrefix(wire.TriggerToken),
 		},
-		Accepts: a.Features,
+		Accepts: a.Features, Running: c.running,
+	}
+	repo, err := s.Repositories.Open(ctx, p)
+	if err != nil {
+		return nil, "", err
 	}
 	// The runner fetches by this ref, and may be quicker than the job that holds it.
-	if err := s.Pipelines.KeepRef(ctx, pipeline.KeepArgs{PipelineID: c.pipeline.ID, ProjectID: p.ID, SHA: c.pipeline.SHA}); err != nil {
-		return nil, "", err
-	}
-	if h.Running, err = postgres.Value[int](ctx, s.DB, sqlRunning, p.ID, c.job.ID); err != nil {
-		return nil, "", err
+	if !s.Pipelines.Kept(ctx, repo, c.pipeline.ID) {
+		if err := s.Pipelines.KeepRef(ctx, pipeline.KeepArgs{PipelineID: c.pipeline.ID, ProjectID: p.ID, SHA: c.pipeline.SHA}); err != nil {
+			return nil, "", err
+		}
 	}
 	deps, files, err := s.dependencies(ctx, who, p, c)
 	if errors.Is(err, errDependency) {
@@ -61,7 +64,7 @@ func (s *Service) gather(ctx context.Context, a *Asking, c *claimed) (given *Pay
 		return nil, "", err
 	}
 	h.Dependencies = deps
-	if h.Lists, err = s.lists(ctx, a, c, p, who, files); err != nil {
+	if h.Lists, err = s.lists(ctx, a, c, p, repo, who, files); err != nil {
 		return nil, "", err
 	}
 	if h.IDTokens, err = s.idTokens(ctx, c, p, who, &h.Lists); err != nil {
@@ -249,7 +252,9 @@ func (c *claimed) known(p *project.Project) ciconfig.Variables {
 }
 
 // lists reads the variables of a job.
-func (s *Service) lists(ctx context.Context, a *Asking, c *claimed, p *project.Project, who *user.User, files []artifact.File) (l VariableLists, err error) {
+func (s *Service) lists(
+	ctx context.Context, a *Asking, c *claimed, p *project.Project, repo *gitstore.Repo, who *user.User, files []artifact.File,
+) (l VariableLists, err error) {
 	environment := ""
 	if c.job.Environment != nil {
 		environment = *c.job.Environment
@@ -277,7 +282,7 @@ func (s *Service) lists(ctx context.Context, a *Asking, c *claimed, p *project.P
 			l.Dotenv = append(l.Dotenv, Variable{Key: pair.Key, Value: pair.Value})
 		}
 	}
-	commit, err := s.commit(ctx, p, c.pipeline)
+	commit, err := commitOf(ctx, repo, c.pipeline)
 	if err != nil {
 		return l, err
 	}
@@ -286,16 +291,11 @@ func (s *Service) lists(ctx context.Context, a *Asking, c *claimed, p *project.P
 		known: s.Pipelines.Predefined(p, c.pipeline, commit, c.protected, who.Person()),
 	}
 	l.Job, l.Predefined, l.Runner, l.Environment = facts.ofJob(), facts.predefined(), facts.ofRunner(), facts.ofEnvironment()
-	given, err := s.Pipelines.VariablesOf(ctx, s.DB, c.pipeline.ID)
+	given, played, err := s.Pipelines.Given(ctx, s.DB, c.pipeline.ID, c.job.ID)
 	if err != nil {
 		return l, err
 	}
-	l.Pipeline = private(given)
-	played, err := s.Pipelines.JobVariables(ctx, s.DB, c.job.ID)
-	if err != nil {
-		return l, err
-	}
-	l.Played = private(played)
+	l.Pipeline, l.Played = private(given), private(played)
 	for _, v := range c.spec.Variables {
 		l.YAML = append(l.YAML, Variable{Key: v.Key, Value: v.Value, Public: true, File: v.File, Raw: v.Raw})
 	}
@@ -311,14 +311,10 @@ func private(given []pipeline.Variable) []Variable {
 	return list
 }
 
-// commit reads the commit of a pipeline, nil when it is gone.
-func (s *Service) commit(ctx context.Context, p *project.Project, run *pipeline.Pipeline) (*gitstore.Commit, error) {
+// commitOf reads the commit of a pipeline, nil when it is gone.
+func commitOf(ctx context.Context, repo *gitstore.Repo, run *pipeline.Pipeline) (*gitstore.Commit, error) {
 	if !gitstore.IsOID(run.SHA) {
 		return nil, nil
-	}
-	repo, err := s.Repositories.Open(ctx, p)
-	if err != nil {
-		return nil, err
 	}
 	c, err := repo.Commit(ctx, gitstore.OID(run.SHA))
 	if errors.Is(err, gitstore.ErrNotFound) {

@@ -24,7 +24,7 @@ type SweepArgs struct{}
 func (SweepArgs) Kind() string { return "dispatch_sweep" }
 
 const (
-	tendEvery  = 5 * time.Minute
+	tendEvery  = time.Minute
 	sweepEvery = time.Hour
 	perRound   = 500         // how many of a kind one run sees to
 	settled    = time.Minute // how long a transaction may take to be seen whole
@@ -42,13 +42,25 @@ func (s *Service) Register(r *jobqueue.Registry) {
 // own: what one run leaves, the next finds.
 func (s *Service) tend(ctx context.Context, _ TendArgs) error {
 	now := s.Clock.Now()
+	runs, err := postgres.All[struct {
+		JobID                            int64
+		StartedAt, ContactedAt, Deadline time.Time
+	}](ctx, s.DB, sqlLapsed, now.Add(-unheardAtMost), now.Add(-silentAtMost), now, perRound)
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		if why := lapse(r.StartedAt, r.ContactedAt, r.Deadline, now); why != "" {
+			if err := s.drop(ctx, r.JobID, why); err != nil {
+				return err
+			}
+		}
+	}
 	for _, check := range []struct {
 		sql  string
 		args []any
 		why  pipeline.Reason
 	}{
-		{sqlSilent, []any{now.Add(-silentAtMost), perRound}, pipeline.StuckOrTimeout},
-		{sqlOverdue, []any{now, perRound}, pipeline.JobExecutionTimeout},
 		{sqlStuck, []any{now.Add(-pendingAtMost), now.Add(-pendingNobody), now.Add(-onlineWithin), perRound}, pipeline.StuckOrTimeout},
 		{sqlLateSchedules, []any{now.Add(-scheduleOverdue), perRound}, pipeline.StaleSchedule},
 	} {

@@ -18,12 +18,13 @@ insert into job_lanes (project_id, protected, tags, serves, created_at)
 select p.id, $2, $3, ` + serves + `, $4 from projects p join namespaces n on n.id = p.namespace_id where p.id = $1
 on conflict (project_id, protected, tags) do nothing`
 
-	// What projects allow may have changed since their lanes were made.
+	// What projects allow may have changed since their lanes were made. Those
+	// that nobody stands in are left as they are.
 	sqlRefreshLanes = `
 update job_lanes l set serves = now.serves
 from (
 	select p.id, ` + serves + ` as serves from projects p join namespaces n on n.id = p.namespace_id
-	where p.id in (select project_id from job_lanes)
+	where p.id in (select w.project_id from job_lanes w where exists (select from job_queue q where q.lane_id = w.id))
 ) now
 where now.id = l.project_id and l.serves is distinct from now.serves`
 
@@ -49,11 +50,19 @@ where l.serves && $1 and l.tags <@ $2 and (l.protected or not $3) and ($4 or l.t
 order by running, head
 limit 1000`
 
-	// The claim: one statement, one job, once.
+	// The claim: one statement, one job, once. What decides at the moment of
+	// hand-out comes with it, as it is now, and whether the lane has more.
 	sqlTake = `
-delete from job_queue where job_id = (
-	select q.job_id from job_queue q where q.lane_id = $1 order by q.job_id limit 1 for update skip locked
-) returning job_id, queued_at`
+with t as (
+	delete from job_queue where job_id = (
+		select q.job_id from job_queue q where q.lane_id = $1 order by q.job_id limit 1 for update skip locked
+	) returning job_id, queued_at
+)
+select t.job_id, t.queued_at, ` + serves + ` as serves, n.lineage, p.removal, coalesce(p.features->>'builds', 'enabled') = 'disabled' as off,
+	coalesce((p.settings->>'build_timeout')::bigint, 3600) as timeout,
+	(select count(*) from (select from job_runs r where r.project_id = p.id and r.on_instance and r.ended_at is null limit 5) r) as running,
+	exists (select from job_queue q where q.lane_id = $1 and q.job_id <> t.job_id) as more
+from t, projects p join namespaces n on n.id = p.namespace_id where p.id = $2`
 
 	sqlWaiting = `
 select ` + laneColumns + ` from job_lanes l where exists (select from job_queue q where q.lane_id = l.id) order by l.id limit 10000`
@@ -68,18 +77,9 @@ delete from job_lanes where id in (
 
 // Runs, and the tokens that prove them.
 const (
-	// What decides at the moment of hand-out, as it is now.
-	sqlNow = `select ` + serves + ` as serves, n.lineage, p.removal, coalesce(p.features->>'builds', 'enabled') = 'disabled' as off,
-	coalesce((p.settings->>'build_timeout')::bigint, 3600) as timeout
-from projects p join namespaces n on n.id = p.namespace_id where p.id = $1`
-
 	sqlAddRun = `
 insert into job_runs (job_id, project_id, runner_id, on_instance, digest, started_at, contacted_at, deadline)
 values ($1, $2, $3, $4, $5, $6, $6, $7)`
-
-	sqlRunning = `select count(*) from (
-	select from job_runs r where r.project_id = $1 and r.on_instance and r.ended_at is null and r.job_id <> $2 limit 5
-) r`
 
 	sqlEndRun = `update job_runs set ended_at = $2 where job_id = $1 and ended_at is null`
 
@@ -92,12 +92,15 @@ where r.digest = $1`
 
 	sqlContact = `update job_runs set contacted_at = $2 where job_id = $1 and ended_at is null`
 
-	sqlSilent = `
-select r.job_id from job_runs r join jobs j on j.id = r.job_id and j.status = 'running'
-where r.ended_at is null and r.contacted_at < $1 order by r.contacted_at limit $2`
-	sqlOverdue = `
-select r.job_id from job_runs r join jobs j on j.id = r.job_id and j.status = 'running'
-where r.ended_at is null and r.deadline < $1 order by r.deadline limit $2`
+	// Runs that may have lapsed: never heard of, silent, or beyond their time.
+	sqlLapsed = `
+select r.job_id, r.started_at, r.contacted_at, r.deadline from (
+	(select job_id, started_at, contacted_at, deadline from job_runs where ended_at is null and contacted_at < $1 and contacted_at = started_at order by contacted_at limit $4)
+	union
+	(select job_id, started_at, contacted_at, deadline from job_runs where ended_at is null and contacted_at < $2 order by contacted_at limit $4)
+	union
+	(select job_id, started_at, contacted_at, deadline from job_runs where ended_at is null and deadline < $3 order by deadline limit $4)
+) r join jobs j on j.id = r.job_id and j.status = 'running' order by r.job_id`
 
 	// Pending for too long, or for long without any runner that is not paused
 	// and has been heard of and could take it.

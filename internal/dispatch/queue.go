@@ -142,10 +142,18 @@ func (l *lineup) served(s *Seeker, lane Lane, jobID int64) {
 	}
 }
 
-// taken is a job that a claim removed from the queue.
+// taken is a job that a claim removed from the queue, with what its project
+// says at this moment.
 type taken struct {
 	JobID    int64
 	QueuedAt time.Time
+	Serves   []int64
+	Lineage  []int64
+	Removal  bool
+	Off      bool // it has no jobs any more
+	Timeout  int64
+	Running  int  // how many of its jobs runners of the instance have, up to 5
+	More     bool // jobs of the lane
 }
 
 // take removes the next job that a seeker may have, in the transaction of the
@@ -161,7 +169,7 @@ func (q *queue) take(ctx context.Context, tx pgx.Tx, s *Seeker, hint *Lane) (t t
 		} else if lane, found, err = order.best(ctx, tx, q.clock.Now(), s, tried, &looked); err != nil || !found {
 			return taken{}, Lane{}, false, err
 		}
-		t, err = postgres.One[taken](ctx, tx, sqlTake, lane.ID)
+		t, err = postgres.One[taken](ctx, tx, sqlTake, lane.ID, lane.ProjectID)
 		if err == nil {
 			order.served(s, lane, t.JobID)
 			return t, lane, true, nil

@@ -51,10 +51,11 @@ func (s *Service) runOf(ctx context.Context, jobID int64, secret string) (*run, 
 // contactEvery is how exactly it is known when a runner was last heard of.
 const contactEvery = time.Minute
 
-// heard notes that the runner of a job is there.
+// heard notes that the runner of a job is there. Its first word counts by
+// itself: it shows that the runner has the job.
 func (s *Service) heard(ctx context.Context, r *run) error {
 	now := s.Clock.Now()
-	if now.Sub(r.ContactedAt) < contactEvery {
+	if !r.ContactedAt.Equal(r.StartedAt) && now.Sub(r.ContactedAt) < contactEvery {
 		return nil
 	}
 	_, err := s.DB.Exec(ctx, sqlContact, r.JobID, now)

@@ -165,7 +165,7 @@ func (s *Service) Request(ctx context.Context, a Asking) (given *Payload, cursor
 
 // claim takes one job for a runner, in one transaction, and then gathers what
 // the runner gets. A job that may not run after all is dropped, and the next
-// one looked at. One that was taken wakes the next who waits for the lane.
+// one looked at. Whoever leaves jobs in the lane wakes the next who waits for it.
 func (s *Service) claim(ctx context.Context, a *Asking, seeker *Seeker, hint *Lane) (*Payload, error) {
 	for ctx.Err() == nil {
 		var got claimed
@@ -177,7 +177,9 @@ func (s *Service) claim(ctx context.Context, a *Asking, seeker *Seeker, hint *La
 			return nil, err
 		}
 		hint = nil
-		s.hall.wake(&got.lane)
+		if got.more {
+			s.hall.wake(&got.lane)
+		}
 		if got.job == nil {
 			continue
 		}
@@ -200,6 +202,8 @@ func (s *Service) claim(ctx context.Context, a *Asking, seeker *Seeker, hint *La
 // claimed is a job that was taken, with what its taking showed.
 type claimed struct {
 	lane      Lane
+	more      bool          // jobs of the lane
+	running   int           // other jobs of the project, on runners of the instance
 	job       *pipeline.Job // nil when it could not be started
 	queuedAt  time.Time
 	protected bool
@@ -216,65 +220,51 @@ func (s *Service) take(ctx context.Context, tx pgx.Tx, a *Asking, seeker *Seeker
 	if err != nil || !found {
 		return claimed{}, err
 	}
-	c.lane, c.queuedAt = lane, t.QueuedAt
-	now, err := postgres.One[struct {
-		Serves, Lineage []int64
-		Removal, Off    bool
-		Timeout         int64
-	}](ctx, tx, sqlNow, lane.ProjectID)
-	if err != nil {
-		return c, err
-	}
-	job, err := s.Pipelines.KnownJob(ctx, tx, t.JobID)
-	if err != nil {
-		return c, err
-	}
-	run, err := s.Pipelines.Known(ctx, tx, job.PipelineID)
-	if err != nil {
-		return c, err
-	}
-	// The ref may have been protected or opened since the job was queued, and
-	// the project may have changed its mind about runners.
-	if c.protected, err = s.Repositories.ProtectedRef(ctx, tx, job.ProjectID, run.Ref, run.Tag); err != nil {
-		return c, err
-	}
-	lane.Serves, lane.Protected = now.Serves, c.protected
-	if !seeker.takes(&lane) {
-		if _, err := tx.Exec(ctx, sqlSetServes, job.ProjectID, now.Serves); err != nil {
-			return c, err
-		}
-		s.queue.lineupOf(seeker).served(seeker, c.lane, 0)
-		return c, s.queue.enqueue(ctx, tx, job.ID, job.ProjectID, job.Tags, c.protected)
-	}
-	if now.Removal || now.Off {
-		why := pipeline.BuildsDisabled
-		if now.Removal {
-			why = pipeline.ProjectDeleted
-		}
-		_, err := s.Pipelines.Drop(ctx, tx, job.ID, why)
-		return c, unlessMoved(err)
-	}
-	if c.spec, err = s.Pipelines.SpecOf(ctx, tx, job); err != nil {
-		return c, err
-	}
-	c.timeout = timeout(c.spec.Job.Timeout, time.Duration(now.Timeout)*time.Second, a.Runner.MaximumTimeout)
-	started, err := s.Pipelines.Start(ctx, tx, job.ID, a.Runner.ID)
+	c.lane, c.queuedAt, c.more, c.running = lane, t.QueuedAt, t.More, t.Running
+	job, err := s.Pipelines.Candidate(ctx, tx, t.JobID)
 	if errors.Is(err, pipeline.ErrNotPending) {
 		return c, nil
 	}
 	if err != nil {
 		return c, err
 	}
+	// The ref may have been protected or opened since the job was queued, and
+	// the project may have changed its mind about runners.
+	if c.protected, err = s.Repositories.ProtectedRef(ctx, tx, job.Job.ProjectID, job.Pipeline.Ref, job.Pipeline.Tag); err != nil {
+		return c, err
+	}
+	lane.Serves, lane.Protected = t.Serves, c.protected
+	if !seeker.takes(&lane) {
+		if _, err := tx.Exec(ctx, sqlSetServes, lane.ProjectID, t.Serves); err != nil {
+			return c, err
+		}
+		s.queue.lineupOf(seeker).served(seeker, c.lane, 0)
+		return c, s.queue.enqueue(ctx, tx, t.JobID, lane.ProjectID, job.Job.Tags, c.protected)
+	}
+	if t.Removal || t.Off {
+		why := pipeline.BuildsDisabled
+		if t.Removal {
+			why = pipeline.ProjectDeleted
+		}
+		_, err := s.Pipelines.Drop(ctx, tx, t.JobID, why)
+		return c, unlessMoved(err)
+	}
+	if err := s.Pipelines.Start(ctx, tx, job, a.Runner.ID); err != nil {
+		return c, err
+	}
+	c.timeout = timeout(job.Spec.Job.Timeout, time.Duration(t.Timeout)*time.Second, a.Runner.MaximumTimeout)
 	c.secret = secretbox.Secret(s.Names.TokenPrefix(wire.JobToken) + secretbox.RandomToken(tokenLength))
-	c.lineage, c.pipeline = now.Lineage, run
-	if _, err := tx.Exec(ctx, sqlAddRun, job.ID, job.ProjectID, a.Runner.ID, a.Runner.Type == runner.Instance,
-		s.Box.Digest(string(access.JobToken), c.secret.Reveal()), s.Clock.Now(), s.Clock.Now().Add(c.timeout+grace)); err != nil {
+	c.lineage, c.pipeline, c.spec = t.Lineage, &job.Pipeline, &job.Spec
+	var b pgx.Batch
+	b.Queue(sqlAddRun, t.JobID, lane.ProjectID, a.Runner.ID, a.Runner.Type == runner.Instance,
+		s.Box.Digest(string(access.JobToken), c.secret.Reveal()), s.Clock.Now(), s.Clock.Now().Add(c.timeout+grace))
+	if err := s.Artifacts.BeginLog(&b, lane.ProjectID, t.JobID, c.secret, a.Secret); err != nil {
 		return c, err
 	}
-	if err := s.Artifacts.BeginLog(ctx, tx, job.ProjectID, job.ID, c.secret, a.Secret); err != nil {
+	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
 		return c, err
 	}
-	c.job = &started
+	c.job = &job.Job
 	return c, nil
 }
 

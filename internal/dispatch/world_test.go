@@ -186,6 +186,12 @@ select $1, p.id, s.id, $3, false, $6, $7, 0, 'pending', 'on_success', false, $8,
 func (w *world) running(t testing.TB, p *project.Project, change ...func(*pipeline.Spec)) (jobID int64, secret string) {
 	t.Helper()
 	w.pending(t, p, change...)
+	return w.claimed(t)
+}
+
+// claimed gives the next job to a runner.
+func (w *world) claimed(t testing.TB) (jobID int64, secret string) {
+	t.Helper()
 	asking := Asking{Runner: runner.Runner{ID: 7, Type: runner.Instance, RunUntagged: true}, Secret: "glrt-runnersecret"}
 	seeker := asking.seeker()
 	ctx := t.Context()

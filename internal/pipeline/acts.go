@@ -182,11 +182,18 @@ func (s *Service) giveVariables(ctx context.Context, tx pgx.Tx, jobID int64, var
 
 // JobVariables reads what a job was given when it was played.
 func (s *Service) JobVariables(ctx context.Context, q postgres.Querier, jobID int64) ([]Variable, error) {
-	rows, err := postgres.Values[[]byte](ctx, q, sqlJobVariables, jobID)
-	if err != nil || len(rows) == 0 {
+	documents, err := postgres.Values[[]byte](ctx, q, sqlJobVariables, jobID)
+	if err != nil {
 		return nil, err
 	}
-	document, err := s.Box.Open(rows[0], jobVariablesPlace(jobID))
+	return s.openPlayed(jobID, documents)
+}
+
+func (s *Service) openPlayed(jobID int64, documents [][]byte) ([]Variable, error) {
+	if len(documents) == 0 {
+		return nil, nil
+	}
+	document, err := s.Box.Open(documents[0], jobVariablesPlace(jobID))
 	if err != nil {
 		return nil, fmt.Errorf("opening the variables of a job: %w", err)
 	}

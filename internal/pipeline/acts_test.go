@@ -199,7 +199,7 @@ func TestWhatEndedStaysAsItEnded(t *testing.T) {
 	for _, late := range []func(tx pgx.Tx) error{
 		func(tx pgx.Tx) error { _, err := w.Finish(t.Context(), tx, id, failed); return err },
 		func(tx pgx.Tx) error { _, err := w.Drop(t.Context(), tx, id, pipeline.StuckOrTimeout); return err },
-		func(tx pgx.Tx) error { _, err := w.Start(t.Context(), tx, id, 2); return err },
+		func(tx pgx.Tx) error { return w.give(t.Context(), tx, id) },
 	} {
 		if err := w.db.InTx(t.Context(), late); err == nil {
 			t.Error("a job that has ended was changed")
@@ -243,7 +243,13 @@ func TestAnErasedJobHasNoLogAnyMore(t *testing.T) {
 	id := w.jobs(t, pl.ID)["a"].ID
 	w.as(t, access.Developer).Do(t, "GET", w.at("/jobs/%d/trace", id), nil).WantStatus(t, 404)
 	w.start(t, pl.ID, "a")
-	w.in(t, func(tx pgx.Tx) error { return w.artifacts.BeginLog(t.Context(), tx, w.project.ID, id) })
+	w.in(t, func(tx pgx.Tx) error {
+		var b pgx.Batch
+		if err := w.artifacts.BeginLog(&b, w.project.ID, id); err != nil {
+			return err
+		}
+		return tx.SendBatch(t.Context(), &b).Close()
+	})
 	if _, err := w.artifacts.AppendLog(t.Context(), id, 0, []byte("hello\n")); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"stithy/internal/kit/access"
@@ -24,6 +25,10 @@ func (s *Service) jobEndpoints() []httpapi.Endpoint {
 		project.On(s.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/jobs", Needs: access.ReadJobs, Limit: "jobs_index", Summary: "List the jobs of a project.",
 		}, s.handleJobs),
+		httpapi.Do(httpapi.Spec{
+			Route: "GET /runners/{id:digits}/jobs", Needs: access.SignIn, Summary: "List the jobs of a runner.",
+			Also: "who does not manage the runner is answered with status 403", Note: "Jobs of projects that the caller may not see are left out.",
+		}, s.handleRunnerJobs),
 		project.On(s.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/pipelines/{pipeline_id:digits}/jobs", Needs: access.ReadJobs, Summary: "List the jobs of a pipeline.",
 		}, s.handlePipelineJobs),
@@ -79,6 +84,63 @@ func (s *Service) listJobs(ctx context.Context, to access.Actor, p *project.Proj
 		return httpapi.List[JobForm]{}, err
 	}
 	return httpapi.ListOf(req, res, func(j Job) JobForm { return s.jobForm(a, &j) }), nil
+}
+
+type runnerJobsParams struct {
+	ID int64 `param:"id" doc:"ID of the runner"`
+	httpapi.KeysetPaging
+	Status  Status `param:"status" enum:"created,waiting_for_resource,preparing,pending,running,failed,success,canceled,skipped,manual,scheduled" doc:"Only jobs of this status"`
+	OrderBy string `param:"order_by" default:"id" enum:"id" doc:"Order of the list"`
+	Sort    string `param:"sort" default:"desc" enum:"asc,desc" doc:"Direction of the order"`
+}
+
+// runnerJobForm is a job beside its project.
+type runnerJobForm struct {
+	commonForm
+	Project project.IdentityForm `json:"project"`
+}
+
+func (s *Service) handleRunnerJobs(ctx context.Context, call httpapi.Call[httpapi.None, runnerJobsParams]) (httpapi.List[runnerJobForm], error) {
+	var none httpapi.List[runnerJobForm]
+	in := call.Params
+	r, err := s.Runners.Owned(ctx, call.Actor, in.ID)
+	if err != nil {
+		return none, err
+	}
+	req, err := in.Request(in.OrderBy, in.Sort, httpapi.Offer{Model: "Ci::Build", OrderBy: []string{"id"}})
+	if err != nil {
+		return none, err
+	}
+	res, err := s.JobsOfRunner(ctx, r.ID, in.Status, req)
+	if err != nil {
+		return none, err
+	}
+	of := map[int64][]Job{}
+	for _, j := range res.Items {
+		of[j.ProjectID] = append(of[j.ProjectID], j)
+	}
+	shown := map[int64]runnerJobForm{}
+	for id, jobs := range of {
+		p, err := s.Projects.Find(ctx, call.Actor, id)
+		if err == nil && !access.Holds(call.Actor, access.ReadJobs, p.Place()) {
+			continue
+		}
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err != nil {
+			return none, err
+		}
+		a, err := s.around(ctx, call.Actor, p, jobs)
+		if err != nil {
+			return none, err
+		}
+		for _, j := range jobs {
+			shown[j.ID] = runnerJobForm{commonForm: s.commonForm(a, &j), Project: s.Projects.IdentityForm(p)}
+		}
+	}
+	res.Items = slices.DeleteFunc(res.Items, func(j Job) bool { _, seen := shown[j.ID]; return !seen })
+	return httpapi.ListOf(req, res, func(j Job) runnerJobForm { return shown[j.ID] }), nil
 }
 
 type pipelineRef struct {

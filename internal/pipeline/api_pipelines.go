@@ -149,11 +149,12 @@ func (s *Service) fullForm(ctx context.Context, p *project.Project, pl *Pipeline
 	if coverage != nil {
 		f.Coverage = new(fmt.Sprintf("%.2f", *coverage))
 	}
-	builds, err := postgres.All[Job](ctx, s.DB, sqlBuildsOf, pl.ID)
-	if err != nil {
-		return f, err
+	var warnings bool
+	if pl.Status == Success {
+		if warnings, err = postgres.Value[bool](ctx, s.DB, sqlWarnings, pl.ID); err != nil {
+			return f, err
+		}
 	}
-	warnings := slices.ContainsFunc(builds, func(j Job) bool { return j.AllowFailure && (j.Status == Failed || j.Status == Canceled) })
 	f.DetailedStatus = detailed(pl.Status, warnings, "/"+p.FullPath()+"/-/pipelines/"+strconv.FormatInt(pl.ID, 10))
 	if pl.UserID != nil {
 		people, err := s.Users.Briefs(ctx, *pl.UserID)

@@ -11,9 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi/httpapitest"
+	"stithy/internal/pipeline"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/project/projecttest"
 )
 
 func TestAJobIsShownAsClientsKnowIt(t *testing.T) {
@@ -148,4 +151,47 @@ func TestASchedulePassesItsTimeOn(t *testing.T) {
 	if pl := w.latest(t); pl.Source != "schedule" || pl.User.ID != w.people[access.Developer].ID {
 		t.Errorf("%+v", pl)
 	}
+}
+
+func TestTheJobsOfARunnerAreShownToThoseWhoManageIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simple)
+	var ran []int64
+	for i, o := range []pipeline.Outcome{passed, failed, passed} {
+		pl := w.create(t)
+		w.run(t, pl.ID, "build", o)
+		ran = append(ran, w.jobs(t, pl.ID)["build"].ID)
+		if i == 0 { // what the runner did for others is not seen
+			other := projecttest.New(t, w.db, grouptest.New(t, w.db).ID)
+			w.exec(t, `insert into jobs (project_id, pipeline_id, spec_id, bridge, name, stage, stage_index, status, run_when, allow_failure, tags, interruptible,
+				runner_id, created_at, updated_at) select $2, pipeline_id, spec_id, bridge, name, stage, stage_index, status, run_when, allow_failure, tags,
+				interruptible, runner_id, created_at, updated_at from jobs where id = $1`, ran[0], other.ID)
+		}
+	}
+	w.exec(t, `insert into runners (id, runner_type, digest, created_at, updated_at) values (1, 'project_type', decode(repeat('00', 32), 'hex'), now(), now())`)
+	w.exec(t, `insert into runner_projects (runner_id, project_id, created_at) values (1, $1, now())`, w.project.ID)
+	slices.Reverse(ran) // the newest comes first
+	for query, want := range map[string][]int64{
+		"": ran, "?status=failed": ran[1:2], "?status=canceled": nil, "?order_by=id&sort=asc": {ran[2], ran[1], ran[0]},
+		"?per_page=2": ran[:2], "?per_page=2&page=2": ran[2:],
+	} {
+		r := w.as(t, access.Maintainer).Do(t, "GET", "/runners/1/jobs"+query, nil).WantStatus(t, http.StatusOK)
+		var got []int64
+		for _, j := range httpapitest.JSON[[]jobForm](t, r) {
+			got = append(got, j.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", query, got, want)
+		}
+	}
+	first := httpapitest.JSON[[]map[string]any](t, w.as(t, access.Maintainer).Do(t, "GET", "/runners/1/jobs?per_page=1", nil))[0]
+	if _, shown := first["tag_list"]; shown {
+		t.Error("more than the basic form")
+	}
+	if of, is := first["project"].(map[string]any); !is || of["path_with_namespace"] != "house/forge" || of["id"] != float64(w.project.ID) {
+		t.Errorf("the project is %v", first["project"])
+	}
+	w.as(t, access.Developer).Do(t, "GET", "/runners/1/jobs", nil).Want(t, 403, `{"message":"403 Forbidden - No access granted"}`)
+	w.as(t, access.Maintainer).Do(t, "GET", "/runners/9/jobs", nil).Want(t, 404, `{"message":"404 Not found"}`)
+	w.Do(t, "GET", "/runners/1/jobs", nil).Want(t, 401, `{"message":"401 Unauthorized"}`)
 }

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -288,26 +289,67 @@ func (t *turn) tell(ctx context.Context) error {
 	return t.s.Bus.Publish(ctx, t.tx, PipelineChanged{Pipeline: t.pipeline, From: t.was})
 }
 
-// ErrNotPending is what Start says of a job that waits for no runner any more.
+// ErrNotPending is what Candidate says of a job that waits for no runner any more.
 // The claim is then committed without it: whatever took the job away could not
 // take its row of the queue.
 var ErrNotPending = errors.New("the job is not pending")
 
-// Start gives a pending build to a runner, in the transaction of the claim.
-func (s *Service) Start(ctx context.Context, tx pgx.Tx, jobID, runnerID int64) (Job, error) {
-	t, j, err := s.beginOf(ctx, tx, jobID)
+// Candidate is a pending build that a claim took out of the queue, under the
+// lock of its pipeline, with what was planned for it.
+type Candidate struct {
+	Job      Job
+	Pipeline Pipeline
+	Spec     Spec
+}
+
+// Candidate locks the pipeline of a job and reads the job, in one round trip.
+// It is ErrNotPending when the job waits for no runner any more.
+func (s *Service) Candidate(ctx context.Context, tx pgx.Tx, jobID int64) (*Candidate, error) {
+	var b pgx.Batch
+	var pipelines []Pipeline
+	var jobs []Job
+	var documents [][]byte
+	postgres.Queue(&b, &pipelines, sqlLockPipelineOf, jobID)
+	postgres.Queue(&b, &jobs, sqlWaitingJob, jobID)
+	postgres.QueueValues(&b, &documents, sqlSpecOf, jobID)
+	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
+		return nil, err
+	}
+	if len(pipelines) == 0 || len(jobs) == 0 {
+		return nil, ErrNotPending
+	}
+	c := &Candidate{Job: jobs[0], Pipeline: pipelines[0]}
+	if err := json.Unmarshal(documents[0], &c.Spec); err != nil {
+		return nil, fmt.Errorf("reading what was planned for a job: %w", err)
+	}
+	return c, nil
+}
+
+// Start gives a candidate to a runner, in the transaction of the claim. Its cost
+// does not depend on how many jobs the pipeline has: a job that runs instead of
+// waiting lets no other begin, and a pipeline in which a job runs is running
+// (TestWhoStartsConcernsNoOtherJob).
+func (s *Service) Start(ctx context.Context, tx pgx.Tx, c *Candidate, runnerID int64) error {
+	j, p, now := &c.Job, &c.Pipeline, s.Clock.Now()
+	to, err := Next(j.Status, Run)
 	if err != nil {
-		return Job{}, err
+		return err
 	}
-	if j == nil || j.Status != Pending || j.Bridge {
-		return Job{}, ErrNotPending
+	j.Status, j.RunnerID, j.StartedAt, j.UpdatedAt = to, new(runnerID), new(now), now
+	var b pgx.Batch
+	b.Queue(sqlStart, j.ID, j.Status, runnerID, now)
+	was := p.Status
+	if was != Running || p.StartedAt == nil {
+		p.Status, p.FinishedAt, p.UpdatedAt = Running, nil, now
+		if p.StartedAt == nil {
+			p.StartedAt = new(now)
+		}
+		b.Queue(sqlUpdatePipeline, p.ID, p.Status, p.StartedAt, p.FinishedAt, p.UpdatedAt)
 	}
-	if err := t.move(j, Run); err != nil {
-		return Job{}, err
+	if err := tx.SendBatch(ctx, &b).Close(); err != nil || was == Running {
+		return err
 	}
-	j.RunnerID = new(runnerID)
-	err = t.settle(ctx)
-	return *j, err
+	return s.Bus.Publish(ctx, tx, PipelineChanged{Pipeline: *p, From: was})
 }
 
 // Finish notes how a running job ended. A job that does not run is refused with

@@ -467,7 +467,10 @@ func (s *Service) VariablesOf(ctx context.Context, q postgres.Querier, pipelineI
 	if err != nil {
 		return nil, err
 	}
-	var vars []Variable
+	return s.openVariables(pipelineID, rows)
+}
+
+func (s *Service) openVariables(pipelineID int64, rows []variableRow) (vars []Variable, err error) {
 	for _, r := range rows {
 		value, err := s.Box.Open(r.Value, variablePlace(pipelineID, r.Key))
 		if err != nil {
@@ -476,6 +479,24 @@ func (s *Service) VariablesOf(ctx context.Context, q postgres.Querier, pipelineI
 		vars = append(vars, Variable{Key: r.Key, Value: string(value), File: r.File, Raw: r.Raw})
 	}
 	return vars, nil
+}
+
+// Given reads the variables that people gave to a pipeline and to one of its
+// jobs, in one round trip.
+func (s *Service) Given(ctx context.Context, q postgres.Querier, pipelineID, jobID int64) (ofPipeline, played []Variable, err error) {
+	var b pgx.Batch
+	var rows []variableRow
+	var documents [][]byte
+	postgres.Queue(&b, &rows, sqlVariables, pipelineID)
+	postgres.QueueValues(&b, &documents, sqlJobVariables, jobID)
+	if err := q.SendBatch(ctx, &b).Close(); err != nil {
+		return nil, nil, err
+	}
+	if ofPipeline, err = s.openVariables(pipelineID, rows); err != nil {
+		return nil, nil, err
+	}
+	played, err = s.openPlayed(jobID, documents)
+	return ofPipeline, played, err
 }
 
 // resourceKey is what a resource group may be called.
@@ -645,6 +666,12 @@ func (s *Service) Supersede(ctx context.Context, pipelineID int64) error {
 		}
 	}
 	return nil
+}
+
+// Kept reports whether the commit of a pipeline is held.
+func (s *Service) Kept(ctx context.Context, repo *gitstore.Repo, pipelineID int64) bool {
+	_, err := repo.Ref(ctx, refOf(pipelineID))
+	return err == nil
 }
 
 // KeepRef holds the commit of a pipeline, so that its jobs can be run again when

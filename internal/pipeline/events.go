@@ -20,10 +20,11 @@ type JobQueued struct {
 // EventName is for logs.
 func (JobQueued) EventName() string { return "job queued" }
 
-// JobUnqueued tells that a build waits no more: it was taken, or will not run.
+// JobUnqueued tells that a build will not run and waits no more. Of one that a
+// claim takes nobody is told: the claim has its row of the queue already.
 // It is published under the lock of its pipeline, and a claim asks for that
 // lock with its row of the queue in hand. Whoever reacts therefore takes the row
-// with skip locked: if a claim has it, Start will refuse the job.
+// with skip locked: if a claim has it, Candidate will refuse the job.
 type JobUnqueued struct{ JobID int64 }
 
 // EventName is for logs.

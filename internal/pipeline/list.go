@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"time"
 
@@ -17,31 +18,81 @@ type JobFilter struct {
 	Retried    bool     // also records that others took the place of
 }
 
+// Lists of jobs by status go through an index that ends in status and id, one
+// status after the other: neither a rare status nor a deep page is walked to.
+const (
+	jobsByStatus = `unnest(?::text[]) as wanted (one) cross join lateral (select ` + jobColumns + ` from jobs j
+		where j.project_id = ? and j.status = wanted.one and not j.bridge and (? or not j.retried) and j.id < ? order by j.id desc limit ?) jobs`
+	jobsOfRunner = `unnest(?::text[]) as wanted (one) cross join lateral (select ` + jobColumns + ` from jobs j
+		where j.runner_id = ? and j.status = wanted.one and j.id < ? order by j.id desc limit ?) jobs`
+	jobsOfRunnerUp = `unnest(?::text[]) as wanted (one) cross join lateral (select ` + jobColumns + ` from jobs j
+		where j.runner_id = ? and j.status = wanted.one and j.id > ? order by j.id limit ?) jobs`
+)
+
+// border is the id that a page by keyset lies beyond, and reach how many rows
+// of each status it may need.
+func border(req paging.Request) (id int64, reach int) {
+	if req.Desc {
+		id = math.MaxInt64
+	}
+	if req.Keyset && req.Cursor != nil && len(req.Cursor.After) == 1 {
+		if after, err := strconv.ParseInt(req.Cursor.After[0], 10, 64); err == nil {
+			id = after
+		}
+	}
+	if reach = req.PerPage + 1; !req.Keyset {
+		reach += req.Offset()
+	}
+	return id, reach
+}
+
 // Jobs reads one page of a project's jobs, the newest first.
 func (s *Service) Jobs(ctx context.Context, projectID int64, f JobFilter, req paging.Request) (paging.Result[Job], error) {
-	l := postgres.From("jobs").Columns(jobColumns).Order(postgres.Key{Expr: "id", Desc: true})
-	if f.PipelineID != 0 {
-		l.Where("pipeline_id = ?", f.PipelineID)
-	} else {
-		l.Where("project_id = ?", projectID)
-	}
-	if f.Bridges {
-		l.Where("bridge")
-	} else {
-		l.Where("not bridge")
+	var l *postgres.List
+	switch {
+	case f.PipelineID != 0:
+		l = postgres.From("jobs").Where("pipeline_id = ?", f.PipelineID)
+		if f.Bridges {
+			l.Where("bridge")
+		} else {
+			l.Where("not bridge")
+		}
+		if len(f.Statuses) > 0 {
+			l.Where("status = any(?::text[])", f.Statuses)
+		}
+	case len(f.Statuses) > 0:
+		req.Desc = true
+		beyond, reach := border(req)
+		l = postgres.From(jobsByStatus, f.Statuses, projectID, f.Retried, beyond, reach)
+	default:
+		l = postgres.From("jobs").Where("project_id = ?", projectID).Where("not bridge")
 	}
 	if !f.Retried {
 		l.Where("not retried")
 	}
-	if len(f.Statuses) > 0 {
-		l.Where("status = any(?::text[])", f.Statuses)
+	return s.jobPage(ctx, l.Columns(jobColumns).Order(postgres.Key{Expr: "id", Desc: true}), req)
+}
+
+// JobsOfRunner reads one page of what a runner had, the newest first unless
+// asked otherwise.
+func (s *Service) JobsOfRunner(ctx context.Context, runnerID int64, of Status, req paging.Request) (paging.Result[Job], error) {
+	statuses := Statuses
+	if of != "" {
+		statuses = []Status{of}
 	}
-	if req.Keyset {
-		return paging.Fetch(ctx, s.DB, l, req, func(j Job) []string { return []string{strconv.FormatInt(j.ID, 10)} })
+	beyond, reach := border(req)
+	l := postgres.From(jobsOfRunner, statuses, runnerID, beyond, reach)
+	if !req.Desc {
+		l = postgres.From(jobsOfRunnerUp, statuses, runnerID, beyond, reach)
 	}
-	// Nobody is told how many there are: counting them would cost more than the page.
-	res, err := paging.FetchOf[Job](ctx, s.DB, l, req, 0, nil)
-	if err == nil {
+	return s.jobPage(ctx, l.Columns(jobColumns).Order(postgres.Key{Expr: "id", Desc: req.Desc}), req)
+}
+
+// jobPage reads one page of jobs. Nobody is told how many there are: counting them
+// would cost more than the page.
+func (s *Service) jobPage(ctx context.Context, l *postgres.List, req paging.Request) (paging.Result[Job], error) {
+	res, err := paging.FetchOf(ctx, s.DB, l, req, 0, func(j Job) []string { return []string{strconv.FormatInt(j.ID, 10)} })
+	if err == nil && !req.Keyset {
 		res.Total = req.Offset() + len(res.Items)
 		if res.More || (len(res.Items) == 0 && req.Page > 1) {
 			res.Total = paging.MaxTotal + 1

@@ -10,6 +10,8 @@ const (
 		where pipeline_id in (select $1::bigint union all (select id from pipelines where parent_id = $1 and child order by id desc limit 1000))
 		and name = $2 and not retried and not bridge order by id desc limit 1`
 	sqlBuildsOf = `select ` + jobColumns + ` from jobs where pipeline_id = $1 and not retried and not bridge order by id limit 5000`
+	sqlWarnings = `select exists (select from jobs where pipeline_id = $1 and not retried and not bridge and allow_failure
+		and status in ('failed', 'canceled'))`
 	// sqlSpans are the times that something of a pipeline ran, the retried records too.
 	sqlSpans = `select started_at, coalesce(finished_at, $2) as finished_at from jobs where pipeline_id = $1 and started_at is not null
 		order by started_at, id limit 100000`

@@ -121,6 +121,22 @@ func together(jobs []State) Status {
 	return Failed
 }
 
+// TestWhoStartsConcernsNoOtherJob is why a claim looks at one job alone: whatever
+// else is in a pipeline, nobody who waits for a pending job is decided about,
+// neither before it starts nor after, and the pipeline runs.
+func TestWhoStartsConcernsNoOtherJob(t *testing.T) {
+	t.Parallel()
+	for others := range set(1) << len(counted) {
+		waits, starts := others|setOf(Pending), others|setOf(Running)
+		if got := waits.verdict(); got.Complete() {
+			t.Fatalf("%b: who waits for a pending job sees %s", others, got)
+		}
+		if got := starts.verdict(); got != Running {
+			t.Fatalf("%b: with a running job it is %s", others, got)
+		}
+	}
+}
+
 func TestAJobTakesTheStepsOfTheTableAlone(t *testing.T) {
 	t.Parallel()
 	steps := map[string]Status{}

@@ -61,9 +61,8 @@ type world struct {
 	now          time.Time
 	people       map[access.Role]*user.User
 
-	mu     sync.Mutex
-	queued map[int64]bool // what a dispatcher would hold
-	told   []bus.Event
+	mu   sync.Mutex
+	told []bus.Event
 }
 
 const simple = `
@@ -75,7 +74,7 @@ func newWorld(t testing.TB, config string) *world {
 	t.Helper()
 	w := &world{
 		db: postgrestest.New(t), store: repositorytest.Store(t), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC),
-		people: map[access.Role]*user.User{}, queued: map[int64]bool{},
+		people: map[access.Role]*user.User{},
 	}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	now := clock.Clock(func() time.Time {
@@ -248,6 +247,15 @@ func (w *world) run(t testing.TB, pipelineID int64, name string, o pipeline.Outc
 	})
 }
 
+// give lets a runner have a pending job.
+func (w *world) give(ctx context.Context, tx pgx.Tx, id int64) error {
+	c, err := w.Candidate(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	return w.Start(ctx, tx, c, 1)
+}
+
 func (w *world) start(t testing.TB, pipelineID int64, name string) {
 	t.Helper()
 	w.in(t, func(tx pgx.Tx) error {
@@ -255,8 +263,7 @@ func (w *world) start(t testing.TB, pipelineID int64, name string) {
 		if j == nil {
 			return fmt.Errorf("no job %s", name)
 		}
-		_, err := w.Start(t.Context(), tx, j.ID, 1)
-		return err
+		return w.give(t.Context(), tx, j.ID)
 	})
 }
 

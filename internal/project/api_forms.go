@@ -19,8 +19,8 @@ import (
 	"stithy/internal/user"
 )
 
-// identityForm is a project where another thing refers to it.
-type identityForm struct {
+// IdentityForm is a project where another thing refers to it.
+type IdentityForm struct {
 	ID                int64        `json:"id"`
 	Description       *string      `json:"description"`
 	Name              string       `json:"name"`
@@ -32,7 +32,7 @@ type identityForm struct {
 
 // basicForm is what strangers see, and everyone who asks for little.
 type basicForm struct {
-	identityForm
+	IdentityForm
 	DefaultBranch *string  `json:"default_branch,omitempty"`
 	TagList       []string `json:"tag_list"`
 	Topics        []string `json:"topics"`
@@ -416,8 +416,9 @@ func (s *Service) attributesAmong(ctx context.Context, ids []int64) (map[int64][
 	return byProject, err
 }
 
-func (s *Service) identityForm(p *Project) identityForm {
-	return identityForm{
+// IdentityForm presents a project where another thing refers to it.
+func (s *Service) IdentityForm(p *Project) IdentityForm {
+	return IdentityForm{
 		ID: p.ID, Description: nonEmpty(p.Description), Name: p.Name, NameWithNamespace: p.FullName(), Path: p.Path,
 		PathWithNamespace: p.FullPath(), CreatedAt: httpapi.Time(p.CreatedAt),
 	}
@@ -425,7 +426,7 @@ func (s *Service) identityForm(p *Project) identityForm {
 
 func (s *Service) basicForm(to access.Actor, p *Project, around surroundings, form shape) basicForm {
 	b := basicForm{
-		identityForm: s.identityForm(p), TagList: p.Topics, Topics: p.Topics, SSHURLToRepo: s.SSHAddress(p), HTTPURLToRepo: s.HTTPAddress(p),
+		IdentityForm: s.IdentityForm(p), TagList: p.Topics, Topics: p.Topics, SSHURLToRepo: s.SSHAddress(p), HTTPURLToRepo: s.HTTPAddress(p),
 		WebURL: s.ExternalURL + "/" + p.FullPath(), AvatarURL: s.avatarURL("project", p.ID, p.Avatar), StarCount: p.StarCount,
 		LastActivityAt: httpapi.Time(p.LastActivityAt), Namespace: s.namespaceForm(p, around),
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
+
 	"stithy/internal/platform/postgres"
 )
 
@@ -75,20 +77,17 @@ func (s *Service) ForJob(ctx context.Context, db postgres.Querier, q Query) ([]V
 			best[key] = c
 		}
 	}
-	shared, err := postgres.All[row](ctx, db, sqlOfInstance, q.Protected)
-	if err != nil {
-		return nil, fmt.Errorf("reading the variables of the instance: %w", err)
+	var b pgx.Batch
+	var shared []row
+	var groups, own []placeRow
+	postgres.Queue(&b, &shared, sqlOfInstance, q.Protected)
+	postgres.Queue(&b, &groups, sqlOfGroups, q.GroupIDs, q.Protected)
+	postgres.Queue(&b, &own, sqlOfProject, q.ProjectID, q.Protected)
+	if err := db.SendBatch(ctx, &b).Close(); err != nil {
+		return nil, fmt.Errorf("reading the variables of a job: %w", err)
 	}
 	for _, r := range shared {
 		consider(r.Key, candidate{id: r.ID, open: func() (*Variable, error) { return s.open(r) }})
-	}
-	groups, err := postgres.All[placeRow](ctx, db, sqlOfGroups, q.GroupIDs, q.Protected)
-	if err != nil {
-		return nil, fmt.Errorf("reading the variables of groups: %w", err)
-	}
-	own, err := postgres.All[placeRow](ctx, db, sqlOfProject, q.ProjectID, q.Protected)
-	if err != nil {
-		return nil, fmt.Errorf("reading the variables of a project: %w", err)
 	}
 	for _, r := range slices.Concat(groups, own) {
 		if !covers(r.EnvironmentScope, q.Environment) {

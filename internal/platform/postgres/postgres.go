@@ -143,3 +143,19 @@ func Values[T any](ctx context.Context, q Querier, sql string, args ...any) ([]T
 	rows, _ := q.Query(ctx, sql, args...)
 	return pgx.CollectRows(rows, pgx.RowTo[T])
 }
+
+// Queue adds a query to a batch, whose rows are read into structs like those of [All] when the results are closed.
+func Queue[T any](b *pgx.Batch, into *[]T, sql string, args ...any) {
+	b.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
+		*into, err = pgx.CollectRows(rows, toStruct[T](rows, sql))
+		return err
+	})
+}
+
+// QueueValues adds a query of one column to a batch.
+func QueueValues[T any](b *pgx.Batch, into *[]T, sql string, args ...any) {
+	b.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
+		*into, err = pgx.CollectRows(rows, pgx.RowTo[T])
+		return err
+	})
+}
