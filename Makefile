@@ -96,13 +96,18 @@ threats: ## List which test shows which row of docs/threats.md
 bench: build ## Measure against the thinnest honest program; BENCH holds flags, such as -quick
 	go run ./test/bench $(BENCH)
 
-load: build ## Measure the lists with LOAD_USERS accounts and LOAD_PROJECTS projects, a million each by default
-	STITHY_LOAD_USERS=$${LOAD_USERS:-1000000} STITHY_LOAD_PROJECTS=$${LOAD_PROJECTS:-1000000} \
-		go test ./test/load -count=1 -timeout 60m -v
+load: build ## Measure the lists with LOAD_USERS accounts and LOAD_PROJECTS projects, a million each by default, and LOAD_JOBS jobs, 5 million
+	STITHY_LOAD_USERS=$${LOAD_USERS:-1000000} STITHY_LOAD_PROJECTS=$${LOAD_PROJECTS:-1000000} STITHY_LOAD_JOBS=$${LOAD_JOBS:-5000000} \
+		go test ./test/load -run ListsOf -count=1 -timeout 60m -v
 
-chaos: build ## Kill a node amid CHAOS_CREATES creations of accounts, 2,000 by default, and CHAOS_PUSHES pushes, 200; push a gigabyte
+runners: build ## Let LOAD_RUNNERS runners wait on one node, 10,000 by default, and claim LOAD_PENDING jobs, 50,000
+	STITHY_LOAD_RUNNERS=$${LOAD_RUNNERS:-10000} STITHY_LOAD_PENDING=$${LOAD_PENDING:-50000} \
+		go test ./test/load -run ManyRunners -count=1 -timeout 30m -v
+
+chaos: build ## Kill a node amid CHAOS_CREATES creations of accounts, 2,000 by default, CHAOS_PUSHES pushes, 200, and CHAOS_PIPELINES pipelines, 100; push a gigabyte
+	STITHY_TEST_SHAPES=$${CHAOS_SHAPES:-20} go test -run StoredStatuses -count=1 -timeout 20m -v ./internal/pipeline
 	STITHY_BIN=$(CURDIR)/bin/stithy STITHY_E2E_CREATES=$${CHAOS_CREATES:-2000} STITHY_TEST_PUSHES=$${CHAOS_PUSHES:-200} \
-		STITHY_TEST_PUSH_MB=$${CHAOS_PUSH_MB:-1024} \
+		STITHY_TEST_PUSH_MB=$${CHAOS_PUSH_MB:-1024} STITHY_TEST_PIPELINES=$${CHAOS_PIPELINES:-100} \
 		go test -race -run 'TwoNodes|MN02|InFlight|DL14|DL15|LargePush' -count=1 -timeout 40m -v ./test/e2e
 
 clones: build ## Clone one repository by CLONES clients at once, 200 by default, beside calls of the API
@@ -147,5 +152,5 @@ small: build
 archtest:
 	go test -count=1 ./internal/archtest ./internal/ledger
 
-.PHONY: help dev build test race suites lint fmt generate assets e2e pages screenshots fuzz fuzz-small threats bench load chaos clones tools check \
+.PHONY: help dev build test race suites lint fmt generate assets e2e pages screenshots fuzz fuzz-small threats bench load runners chaos clones tools check \
 	check-format check-tidy check-generated archtest small
