@@ -135,7 +135,12 @@ func (p plan) run(ctx context.Context) (_ *report, err error) {
 			return nil, err
 		}
 	}
-	bare := short.bare() // it is told of the repository
+	if p.wants(ciRows...) {
+		if err := short.work(ctx, stithy, p); err != nil {
+			return nil, err
+		}
+	}
+	bare := short.bare() // it is told of the repository and of logs
 	if _, err := bare.start(ctx); err != nil {
 		return nil, err
 	}
@@ -157,9 +162,13 @@ func (p plan) run(ctx context.Context) (_ *report, err error) {
 		}
 		all = append(all, more...)
 	}
+	if p.wants(ciRows...) {
+		all = append(all, short.ci.pairs(bare, stithy)...)
+	}
 	all = slices.DeleteFunc(all, func(pair *pair) bool { return !p.wants(pair.row) })
 	fmt.Fprintf(os.Stderr, "%d rounds of %v for each side of each row\n", p.rounds, p.length)
 	// Pushes come last: what follows from them is nobody else's work.
+	slices.SortStableFunc(all, func(a, b *pair) int { return rank(a) - rank(b) })
 	pushes := slices.IndexFunc(all, func(pair *pair) bool { return pair.row == pushRow })
 	if pushes < 0 {
 		pushes = len(all)
@@ -177,6 +186,14 @@ func (p plan) run(ctx context.Context) (_ *report, err error) {
 		report.Pairs = append(report.Pairs, pair.result())
 	}
 	return report, nil
+}
+
+// rank puts pushes behind everything else.
+func rank(p *pair) int {
+	if p.row == pushRow {
+		return 1
+	}
+	return 0
 }
 
 // tables are the pairs about rows of the database, and the servers that only

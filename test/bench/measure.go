@@ -42,6 +42,7 @@ type side struct {
 	status  int                                    // of its answer; 0 is 200
 	do      func(ctx context.Context, n int) error // something else in place of requests
 	few     int                                    // requests of a round, one after the other; 0 is as many as there is time for
+	prepare func(ctx context.Context) error        // before each round; nil is nothing
 
 	count atomic.Int64 // of requests, in all rounds
 }
@@ -88,6 +89,11 @@ func (p *pair) measure(ctx context.Context, c *cluster, length time.Duration, ro
 }
 
 func (s *side) measure(ctx context.Context, c *cluster, length time.Duration) (Figure, error) {
+	if s.prepare != nil {
+		if err := s.prepare(ctx); err != nil {
+			return Figure{}, err
+		}
+	}
 	if _, err := s.load(ctx, length/10, min(s.few, 1)); err != nil { // wakes connections, caches and plans
 		return Figure{}, err
 	}

@@ -90,6 +90,7 @@ type site struct {
 	token      string
 	oauthToken string      // of the same person
 	repository *repository // nil until there is one
+	ci         *ci         // the same
 }
 
 // external is the same for all servers, as it is part of the answers.
@@ -206,6 +207,9 @@ func (s *site) bare() *server {
 			"-database", s.address+"?application_name=bare&pool_max_conns=16")
 		if r := s.repository; r != nil {
 			cmd.Args = append(cmd.Args, "-project", r.id, "-git", r.dir, "-path", r.path)
+		}
+		if s.ci != nil {
+			cmd.Args = append(cmd.Args, "-logs", s.ci.logs, "-finished", s.ci.finished)
 		}
 		return cmd
 	}}

@@ -35,6 +35,8 @@ func main() {
 	project := flag.String("project", "", "id of the project whose repository is served")
 	git := flag.String("git", "", "directory of that repository")
 	path := flag.String("path", "", "full path of that project")
+	logs := flag.String("logs", "", "directory of logs that grow")
+	finished := flag.String("finished", "", "file of the log of a finished job")
 	flag.Parse()
 	box, err := secretbox.Load(*key)
 	if err != nil {
@@ -59,6 +61,9 @@ func main() {
 			log.Fatal(err)
 		}
 		r.handle(mux, *project)
+	}
+	if *logs != "" {
+		(&jobs{server: s, logs: *logs, finished: *finished}).handle(mux)
 	}
 	log.Fatal(http.ListenAndServe(*listen, mux))
 }

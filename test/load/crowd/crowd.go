@@ -58,7 +58,7 @@ func bare(ctx context.Context, conn *pgx.Conn, tables []string, fill func() erro
 		from pg_constraint where contype = 'f' and conrelid = any($1::text[]::regclass[])
 		union all
 		select format('drop index %s', indexrelid::regclass), pg_get_indexdef(indexrelid)
-		from pg_index where not indisprimary and indrelid = any($1::text[]::regclass[])
+		from pg_index i where indrelid = any($1::text[]::regclass[]) and not exists (select from pg_constraint c where c.conindid = i.indexrelid and c.contype <> 'f')
 		union all
 		select format('alter table %s disable trigger user', t), format('alter table %s enable trigger user', t)
 		from unnest($1::text[]) t`, tables)
