@@ -84,7 +84,7 @@ func draw(jobs []graphJob) graph {
 			}
 			for _, name := range jobs[i].Needs {
 				if from, there := where[name]; there {
-					g.Lines = append(g.Lines, g.curve(from.box, i, from.column == column))
+					g.Lines = append(g.Lines, g.curve(from.box, i, column-from.column))
 				}
 			}
 		}
@@ -100,15 +100,21 @@ func draw(jobs []graphJob) graph {
 
 func (g *graph) middle(box int) int { return g.Boxes[box].Y + boxHeight/2 }
 
-// curve leads from a job to one that needs it. Within a stage it leaves to the
-// left, where it crosses no box.
-func (g *graph) curve(from, to int, sameStage bool) string {
+// curve leads from a job to one that needs it, so many stages later, and crosses
+// no box: within a stage it leaves to the left, and past stages in between it
+// goes above the row that it leads to.
+func (g *graph) curve(from, to, stages int) string {
+	const half = stageGap / 2
 	x1, y1, x2, y2 := g.Boxes[from].X+boxWidth, g.middle(from), g.Boxes[to].X, g.middle(to)
-	if sameStage {
-		return fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x2, y1, x2-stageGap/2, y1, x2-stageGap/2, y2, x2, y2)
+	switch stages {
+	case 0:
+		return fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x2, y1, x2-half, y1, x2-half, y2, x2, y2)
+	case 1:
+		return fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, x1+half, y1, x2-half, y2, x2, y2)
 	}
-	bend := min(stageGap, (x2-x1)/2)
-	return fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, x1+bend, y1, x2-bend, y2, x2, y2)
+	above := g.Boxes[to].Y - boxGap/2
+	return fmt.Sprintf("M%d %dC%d %d %d %d %d %dH%dC%d %d %d %d %d %d",
+		x1, y1, x1+half, y1, x1+half, above, x1+stageGap, above, x2-stageGap, x2-half, above, x2-half, y2, x2, y2)
 }
 
 // rail leads from all jobs of a stage to those of the next that wait for them

@@ -57,7 +57,7 @@ type pipelineRow struct {
 
 // statusFilters are the statuses that a list can be narrowed to.
 func statusFilters(chosen pipeline.Status) []choice {
-	all := []choice{{Value: "", Label: "All", Chosen: chosen == ""}}
+	all := []choice{{Value: "", Label: "All statuses", Chosen: chosen == ""}}
 	for _, s := range pipeline.Statuses {
 		all = append(all, choice{Value: string(s), Label: statusOf(s).Text, Chosen: s == chosen})
 	}
@@ -110,7 +110,7 @@ func turns(path string, filter url.Values, req paging.Request, next *paging.Curs
 }
 
 func (x *visit) runForm() *form {
-	if !x.may(access.CreatePipeline) {
+	if !x.may(access.CreatePipeline) || x.project.DefaultBranch == nil {
 		return nil
 	}
 	return x.newForm(x.at("pipelines"), "Run pipeline", field{
@@ -149,6 +149,9 @@ func (x *visit) runPipeline() error {
 		return x.done(x.pipelinePath(pl.ID), "The pipeline is made.")
 	}
 	f := x.runForm()
+	if f == nil {
+		return err
+	}
 	if err := x.refused(f, err); err != nil {
 		return err
 	}
@@ -223,16 +226,15 @@ func (x *visit) pipelineRow(pl *pipeline.Pipeline, c *gitstore.Commit, people ma
 	return row
 }
 
-// took is how long something ran, or has run so far.
+// took says how long something ran, or has run so far.
 func (x *visit) took(from, to *time.Time) string {
 	if from == nil {
 		return ""
 	}
-	end := x.Clock.Now()
-	if to != nil {
-		end = *to
+	if to == nil {
+		return lasted(max(0, x.Clock.Now().Sub(*from))) + " so far"
 	}
-	return lasted(max(0, end.Sub(*from)))
+	return "took " + lasted(max(0, to.Sub(*from)))
 }
 
 // lasted writes how long something took.
@@ -372,9 +374,6 @@ func (x *visit) jobsOf(body *pipelineBody, pl *pipeline.Pipeline) error {
 	ctx := x.r.Context()
 	if !x.may(access.ReadJobs) {
 		body.Hidden = "The jobs of this project are for its members."
-		if x.account == nil {
-			body.Hidden = "Sign in to see its jobs."
-		}
 		return nil
 	}
 	jobs, err := x.Pipelines.LatestJobs(ctx, pl.ID, readJobs)

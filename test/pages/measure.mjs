@@ -7,7 +7,7 @@ import { chromium } from "playwright-core";
 
 const { BASE, PEOPLE, PAGES, SCREENSHOTS, CHROMIUM = "/usr/bin/chromium" } = process.env;
 const people = JSON.parse(PEOPLE); // name -> cookies
-const pages = JSON.parse(PAGES); // { name, path, as }
+const pages = JSON.parse(PAGES); // { name, path, as, status, small, live }
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const most = { axe: 0, kilobytes: 60, requests: 3, warm: 1, paint: 300, blocked: 50, tabs: 2, overflow: 0 };
@@ -76,6 +76,23 @@ async function tabs(tab) {
   return 60;
 }
 
+// stale says what is wrong with a page that should keep itself fresh: it asks
+// for itself again, and a link that has the focus has it still when its part of
+// the page was put in place.
+async function stale(tab, page) {
+  await tab.evaluate(() => {
+    document.querySelector("#live a[id]").focus();
+    document.getElementById("live").dataset.old = "1";
+  });
+  try {
+    await tab.waitForResponse((r) => r.url() === BASE + page.path, { timeout: 10_000 });
+    await tab.waitForFunction(() => !document.getElementById("live").dataset.old, undefined, { timeout: 10_000 });
+  } catch {
+    return ["the page does not keep itself fresh"];
+  }
+  return (await tab.evaluate(() => !!document.activeElement.closest("#live a[id]"))) ? [] : ["the focus is lost when the page changes"];
+}
+
 async function measure(page) {
   const { context, tab } = await open(page);
   let got;
@@ -95,6 +112,7 @@ async function measure(page) {
     await tab.emulateMedia({ colorScheme });
     (await rules(tab)).forEach((r) => problems.push(`${colorScheme} ${r}`));
   }
+  if (page.live) (await stale(tab, page)).forEach((p) => problems.push(p));
   got.axe = problems.length;
   await tab.setViewportSize({ width: 320, height: 640 });
   got.overflow = await tab.evaluate(() => Math.max(0, document.documentElement.scrollWidth - 320));

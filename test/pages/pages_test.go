@@ -43,6 +43,7 @@ type page struct {
 	As     string `json:"as,omitempty"`
 	Status int    `json:"status,omitempty"`
 	Small  bool   `json:"small,omitempty"` // also pictured on a small screen
+	Live   bool   `json:"live,omitempty"`  // changes by itself
 }
 
 func TestPagesKeepTheirPromises(t *testing.T) {

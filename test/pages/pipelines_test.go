@@ -12,20 +12,21 @@ import (
 
 const ciFile = `
 stages: [build, test, package, deploy]
-default: {script: [make]}
-compile: {stage: build}
-generate: {stage: build}
-unit: {stage: test, parallel: 3}
-lint: {stage: test, needs: []}
-integration with a rather long name: {stage: test, needs: [compile]}
-image: {stage: package, tags: [docker, arm64], needs: [compile, generate]}
-documents: {stage: package, allow_failure: true, needs: [lint]}
-staging: {stage: deploy, needs: [image]}
+.job: {script: [make]}
+compile: {extends: .job, stage: build}
+generate: {extends: .job, stage: build}
+unit: {extends: .job, stage: test, parallel: 3}
+lint: {extends: .job, stage: test, needs: []}
+integration with a rather long name: {extends: .job, stage: test, needs: [compile]}
+container: {extends: .job, stage: package, tags: [docker, arm64], needs: [compile, generate]}
+documents: {extends: .job, stage: package, allow_failure: true, needs: [lint]}
+staging: {extends: .job, stage: deploy, needs: [container]}
 production:
+  extends: .job
   stage: deploy
   needs: []
   rules: [{if: '$CI_COMMIT_BRANCH == "main"', when: manual}]
-nightly: {stage: deploy, needs: [], when: delayed, start_in: 3 hours}
+nightly: {extends: .job, stage: deploy, needs: [], when: delayed, start_in: 3 hours}
 `
 
 func id(answer map[string]any) int64 {
@@ -110,7 +111,7 @@ func (f *forge) pipelinePages() []page {
 	f.commit(project, "PUT", "Many [skip ci]", "many: {script: [make], parallel: 40, tags: [docker, arm64]}\n")
 	large := run()
 	// A push whose configuration is not valid leaves a pipeline that says so.
-	f.commit(project, "PUT", "Break it", "image:\n  stage: nowhere\n  script: [make]\n")
+	f.commit(project, "PUT", "Break it", "container:\n  stage: nowhere\n  script: [make]\n")
 	var broken string
 	for deadline := time.Now().Add(20 * time.Second); broken == ""; {
 		if time.Now().After(deadline) {
@@ -122,7 +123,7 @@ func (f *forge) pipelinePages() []page {
 			broken = fmt.Sprint(all[0].ID)
 		}
 	}
-	const engine, empty = "/ada/difference-engine", "/ada/notes"
+	const engine, empty = "/ada/difference-engine", "/ada/Notes"
 	pipelines, jobs := engine+"/-/pipelines", engine+"/-/jobs"
 	return []page{
 		{Name: "project", Path: engine, As: "ada", Small: true},
@@ -131,7 +132,7 @@ func (f *forge) pipelinePages() []page {
 		{Name: "pipelines", Path: pipelines, As: "ada", Small: true},
 		{Name: "pipelines-empty", Path: empty + "/-/pipelines", As: "ada"},
 		{Name: "pipelines-none", Path: pipelines + "?ref=nowhere", As: "ada"},
-		{Name: "pipeline", Path: fmt.Sprintf("%s/%d", pipelines, mixed), As: "ada", Small: true},
+		{Name: "pipeline", Path: fmt.Sprintf("%s/%d", pipelines, mixed), As: "ada", Small: true, Live: true},
 		{Name: "pipeline-large", Path: fmt.Sprintf("%s/%d", pipelines, large), As: "ada"},
 		{Name: "pipeline-passed", Path: fmt.Sprintf("%s/%d", pipelines, passed), As: "ada"},
 		{Name: "pipeline-broken", Path: pipelines + "/" + broken, As: "ada"},
