@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"gitstore"},
 	// kit: the shared words
 	{"kit/fault", "kit/wire"},
-	{"kit/access", "ciconfig"},
+	{"kit/access", "ciconfig", "joblog"},
 	{"kit/bus", "kit/paging"},
 	{"kit/httpapi"},
 	{"kit/picture"},

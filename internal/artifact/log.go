@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/joblog"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/blob"
 	"stithy/internal/platform/postgres"
@@ -283,9 +284,11 @@ func (s *Service) ArchiveLog(ctx context.Context, jobID int64) error {
 	case !found:
 		return nil
 	case l.ErasedAt != nil:
-		// An archiving that was cut off may have left a blob.
-		if err := s.Blobs.Delete(ctx, logKey(jobID)); err != nil {
-			return err
+		// An archiving that was cut off may have left blobs. An index holds words of the log.
+		for _, key := range []string{logKey(jobID), indexKey(jobID)} {
+			if err := s.Blobs.Delete(ctx, key); err != nil {
+				return err
+			}
 		}
 		return s.dropChunks(ctx, jobID)
 	case l.ArchivedAt != nil:
@@ -299,10 +302,16 @@ func (s *Service) ArchiveLog(ctx context.Context, jobID int64) error {
 		if err != nil {
 			return err
 		}
-		err = s.Blobs.Put(ctx, logKey(jobID), io.TeeReader(body, sum), size)
+		lines := joblog.NewIndexer()
+		err = s.Blobs.Put(ctx, logKey(jobID), io.TeeReader(body, io.MultiWriter(sum, lines)), size)
 		_ = body.Close()
 		if err != nil {
 			return fmt.Errorf("archiving a log: %w", err)
+		}
+		if size >= indexed {
+			if err := s.putIndex(ctx, jobID, lines.Index()); err != nil {
+				return err
+			}
 		}
 	}
 	done, err := s.DB.Exec(ctx, sqlArchived, jobID, s.Clock.Now(), sum.Sum(nil))

@@ -23,7 +23,10 @@ type Deps struct {
 }
 
 // Service is the use cases of logs and files.
-type Service struct{ Deps }
+type Service struct {
+	Deps
+	indexes indexes
+}
 
 // New puts the room together.
 func New(d Deps) *Service { return &Service{Deps: d} }

@@ -1,0 +1,232 @@
+package joblog
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// HTML writes lines as people see them. Each has its number as a link to
+// itself, sections fold, and every other byte of the log is escaped text.
+type HTML struct {
+	out      []byte
+	open     []Section
+	elements int
+	begun    bool
+}
+
+// Bytes is what was written. Close comes first.
+func (h *HTML) Bytes() []byte { return h.out }
+
+// Elements is how many elements were written.
+func (h *HTML) Elements() int { return h.elements }
+
+// Line adds a line. The first may be in the middle of sections: these are
+// opened again, with a link to where they begin.
+func (h *HTML) Line(l *Line) { h.add(newPiece(l)) }
+
+// piece is a line whose characters are written already.
+type piece struct {
+	Line
+	body     []byte
+	elements int
+}
+
+func newPiece(l *Line) piece {
+	var h HTML
+	h.cells(l.Cells)
+	p := piece{Line: *l, body: h.out, elements: h.elements + 2}
+	if l.Opens != nil && len(l.Cells) == 0 {
+		h.text(l.Opens.Name)
+		p.body = h.out
+	}
+	p.Cells = nil
+	return p
+}
+
+func (h *HTML) add(l piece) {
+	h.settle(&l.Line)
+	n := strconv.FormatInt(l.Number, 10)
+	tag := "div"
+	if l.Opens != nil {
+		h.details(l.Opens)
+		tag = "summary"
+	}
+	h.raw("<", tag, ` id="L`, n, `"><a href="#L`, n, `">`, n, "</a>")
+	h.out = append(h.out, l.body...)
+	h.elements += l.elements
+	h.raw("</", tag, ">\n")
+}
+
+// Close ends the sections that are still open.
+func (h *HTML) Close() {
+	for range h.open {
+		h.raw("</details>\n")
+	}
+	h.open = nil
+}
+
+// settle closes sections that ended, and opens those that a window begins in.
+func (h *HTML) settle(l *Line) {
+	if !h.begun {
+		h.begun = true
+		for _, s := range l.Within {
+			s.Collapsed = false
+			h.details(&s)
+			n := strconv.FormatInt(s.Line, 10)
+			h.raw(`<summary><a href="?line=`, n, "#L", n, `">`, n, "</a>")
+			h.elements += 2
+			h.text(s.Name)
+			h.raw(" goes on</summary>\n")
+		}
+		return
+	}
+	same := 0
+	for same < len(h.open) && same < len(l.Within) && h.open[same].Line == l.Within[same].Line {
+		same++
+	}
+	for i := len(h.open) - 1; i >= same; i-- {
+		if e := slices.IndexFunc(l.Ended, func(e Ended) bool { return e.Line == h.open[i].Line }); e >= 0 {
+			h.raw("<small>", took(l.Ended[e].Seconds), "</small>")
+			h.elements++
+		}
+		h.raw("</details>\n")
+	}
+	h.open = h.open[:same]
+}
+
+// took is how long something took, as a clock shows it.
+func took(seconds int64) string {
+	pad := func(n int64) string {
+		if n < 10 {
+			return "0" + strconv.FormatInt(n, 10)
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	if seconds >= 3600 {
+		return strconv.FormatInt(seconds/3600, 10) + ":" + pad(seconds/60%60) + ":" + pad(seconds%60)
+	}
+	return pad(seconds/60) + ":" + pad(seconds%60)
+}
+
+func (h *HTML) details(s *Section) {
+	h.raw(`<details data-s="`, strconv.FormatInt(s.Line, 10), `"`)
+	if !s.Collapsed {
+		h.raw(" open")
+	}
+	h.raw(">")
+	h.elements++
+	h.open = append(h.open, *s)
+}
+
+func (h *HTML) raw(parts ...string) {
+	for _, part := range parts {
+		h.out = append(h.out, part...)
+	}
+}
+
+func (h *HTML) text(s string) {
+	for _, r := range s {
+		h.char(r)
+	}
+}
+
+func (h *HTML) char(r rune) {
+	switch r {
+	case '<':
+		h.raw("&lt;")
+	case '>':
+		h.raw("&gt;")
+	case '&':
+		h.raw("&amp;")
+	case '"':
+		h.raw("&#34;")
+	case '\'':
+		h.raw("&#39;")
+	default:
+		h.out = utf8.AppendRune(h.out, r)
+	}
+}
+
+// cells writes characters, with links where addresses are.
+func (h *HTML) cells(cells []Cell) {
+	for len(cells) > 0 {
+		from, to, address := link(cells)
+		h.runs(cells[:from])
+		if from < to {
+			h.raw(`<a href="`)
+			h.text(address)
+			h.raw(`" rel="nofollow noopener noreferrer">`)
+			h.elements++
+			h.runs(cells[from:to])
+			h.raw("</a>")
+		}
+		cells = cells[to:]
+	}
+}
+
+// runs writes characters of one style after the other.
+func (h *HTML) runs(cells []Cell) {
+	for len(cells) > 0 {
+		style, n := cells[0].Style, 0
+		class := style.Class()
+		if class != "" {
+			h.raw(`<span class="`, class, `">`)
+			h.elements++
+		}
+		for n < len(cells) && cells[n].Style == style {
+			h.char(cells[n].Rune)
+			n++
+		}
+		if class != "" {
+			h.raw("</span>")
+		}
+		cells = cells[n:]
+	}
+}
+
+const maxAddress = 2048
+
+// link finds the first address of a web page. Without one, from and to are the
+// length.
+func link(cells []Cell) (from, to int, address string) {
+	for i := range cells {
+		if cells[i].Rune != 'h' && cells[i].Rune != 'H' {
+			continue
+		}
+		if i > 0 && (unicode.IsLetter(cells[i-1].Rune) || unicode.IsDigit(cells[i-1].Rune)) {
+			continue
+		}
+		if address := addressAt(cells[i:]); address != "" {
+			return i, i + len(address), address
+		}
+	}
+	return len(cells), len(cells), ""
+}
+
+// addressAt is the address that some characters begin with, all of one byte.
+func addressAt(cells []Cell) string {
+	text := make([]byte, 0, 64)
+	for _, c := range cells {
+		if c.Rune <= ' ' || c.Rune >= 0x7f || strings.ContainsRune("<>\"'`{}|\\^", c.Rune) || len(text) == maxAddress {
+			break
+		}
+		text = append(text, byte(c.Rune))
+		if n := len(text); n <= 4 && !strings.EqualFold(string(text), "http"[:n]) {
+			return ""
+		}
+	}
+	address := strings.TrimRight(string(text), ".,;:!?")
+	for strings.HasSuffix(address, ")") && !strings.Contains(address, "(") {
+		address = strings.TrimRight(address[:len(address)-1], ".,;:!?")
+	}
+	u, err := url.Parse(address)
+	// A name before an @ would be taken for the host by those who read.
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
+		return ""
+	}
+	return address
+}

@@ -1,0 +1,64 @@
+package joblog
+
+import "sort"
+
+// stride is how many bytes lie between two marks of an index: what a reader
+// of some lines has to read before them at the most, but for one long line.
+const stride = 128 << 10
+
+// Version says by which rules lines are told apart. An index of another version
+// is not to be used.
+const Version = 1
+
+// Index says where the lines of a log are.
+type Index struct {
+	Version int     `json:"version"`
+	Lines   int64   `json:"lines"` // how many there are
+	Size    int64   `json:"size"`  // how many bytes were read for it
+	Marks   []State `json:"marks"` // some lines, in their order
+}
+
+// Before is the last mark that is not after a line.
+func (x Index) Before(line int64) State {
+	i := sort.Search(len(x.Marks), func(i int) bool { return x.Marks[i].Line > line })
+	if i == 0 {
+		return Start()
+	}
+	return x.Marks[i-1]
+}
+
+// Indexer makes an index of the bytes of a log. It can be asked at any time,
+// and goes on.
+type Indexer struct {
+	parser *Parser
+	marks  []State
+	lines  int64
+	last   int64 // offset of the last mark
+}
+
+// NewIndexer begins at the beginning of a log.
+func NewIndexer() *Indexer {
+	x := &Indexer{}
+	x.parser = NewParser(Start(), x.line)
+	return x
+}
+
+// Write reads the next bytes. It never fails.
+func (x *Indexer) Write(piece []byte) (int, error) { return x.parser.Write(piece) }
+
+func (x *Indexer) line(l *Line) bool {
+	x.lines = l.Number
+	if at := x.parser.begun; at.Offset-x.last >= stride {
+		x.marks, x.last = append(x.marks, at), at.Offset
+	}
+	return true
+}
+
+// Index is what is known now. A last line without an end counts.
+func (x *Indexer) Index() Index {
+	index := Index{Version: Version, Lines: x.lines, Size: x.parser.offset, Marks: x.marks}
+	if p := x.parser; len(p.cells) > 0 || len(p.partial) > 0 || p.opens != nil {
+		index.Lines++
+	}
+	return index
+}

@@ -1,0 +1,314 @@
+package joblog
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// mode is what the next byte is part of.
+type mode uint8
+
+const (
+	ground       mode = iota // text
+	escape                   // after ESC
+	intermediate             // an escape code of several bytes that means nothing here
+	control                  // ESC [
+	text                     // a string for the terminal: title, link, image
+	textEscape               // ESC in such a string
+)
+
+// Parser makes lines of the bytes of a log. Whatever the pieces are that they
+// come in, the lines are the same.
+type Parser struct {
+	to     func(*Line) bool
+	done   bool
+	offset int64 // of the next byte
+	raw    int   // bytes of this line so far
+
+	begun    State // where this line of the file begins; section marks make several of one
+	number   int64 // of the next line
+	style    Style
+	sections []Section // never changed in place: lines and states share it
+	ended    []Ended
+
+	cells  []Cell
+	cursor int
+	opens  *Section
+	marked bool // a mark was taken out of this line
+	back   bool // the cursor has just returned
+	backAt int  // from here
+
+	mode    mode
+	code    []byte // of the escape code that is being read
+	length  int    // of the string that is being read
+	partial []byte // the beginning of a character
+}
+
+// NewParser reads on from a state and hands over each line, until told that
+// no more are wanted.
+func NewParser(from State, to func(*Line) bool) *Parser {
+	return &Parser{to: to, offset: from.Offset, begun: from, number: from.Line, style: from.Style, sections: from.Sections}
+}
+
+// Done reports whether no more lines are wanted.
+func (p *Parser) Done() bool { return p.done }
+
+// Begun is the state at the beginning of the line that is being read: from
+// here on a log that grows is read again.
+func (p *Parser) Begun() State { return p.begun }
+
+// Write reads the next bytes. It never fails.
+func (p *Parser) Write(piece []byte) (int, error) {
+	for i := 0; i < len(piece) && !p.done; i++ {
+		if n := p.run(piece[i:]); n > 0 {
+			p.offset, p.raw, i = p.offset+int64(n), p.raw+n, i+n-1
+		} else {
+			p.offset++
+			p.raw++
+			p.step(piece[i])
+		}
+		if (p.raw >= maxLine || p.cursor >= maxCells) && p.mode == ground && len(p.partial) == 0 {
+			p.endLine()
+		}
+	}
+	return len(piece), nil
+}
+
+// run takes plain text at the end of a line, as far as it goes: that is what
+// logs are made of.
+func (p *Parser) run(piece []byte) (n int) {
+	if p.mode != ground || p.cursor != len(p.cells) || len(p.partial) > 0 {
+		return 0
+	}
+	piece = piece[:min(len(piece), maxCells-p.cursor, maxLine-p.raw)]
+	for n < len(piece) && piece[n] >= ' ' && piece[n] < 0x7f {
+		p.cells = append(p.cells, Cell{rune(piece[n]), p.style})
+		n++
+	}
+	if n > 0 {
+		p.cursor, p.back = p.cursor+n, false
+	}
+	return n
+}
+
+// Finish hands over a last line without an end.
+func (p *Parser) Finish() {
+	p.cutOff()
+	if !p.done && (len(p.cells) > 0 || p.opens != nil) {
+		p.emit()
+	}
+}
+
+func (p *Parser) step(c byte) {
+	if c == '\n' {
+		// Whatever is unfinished ends here, so that no code swallows a log.
+		p.cutOff()
+		p.mode = ground
+		p.endLine()
+		return
+	}
+	switch p.mode {
+	case ground:
+		p.plain(c)
+	case escape:
+		p.afterEscape(c)
+	case intermediate:
+		if c == 0x1b {
+			p.mode = escape
+		} else if c < ' ' || c > '/' {
+			p.mode = ground
+		}
+	case control:
+		p.inControl(c)
+	case text:
+		p.length++
+		switch {
+		case c == 0x1b:
+			p.mode = textEscape
+		case c == 0x07 || c == 0x18 || c == 0x1a || p.length > maxEscape:
+			p.mode = ground
+		}
+	case textEscape:
+		p.mode = ground
+		if c != '\\' {
+			p.mode = escape
+			p.afterEscape(c)
+		}
+	}
+}
+
+func (p *Parser) plain(c byte) {
+	if c >= utf8.RuneSelf {
+		p.partial = append(p.partial, c)
+		for len(p.partial) > 0 && utf8.FullRune(p.partial) {
+			r, size := utf8.DecodeRune(p.partial)
+			p.partial = p.partial[size:]
+			p.put(r)
+		}
+		return
+	}
+	p.cutOff()
+	switch {
+	case c == 0x1b:
+		p.mode = escape
+	case c == '\r':
+		if !p.back {
+			p.back, p.backAt = true, p.cursor
+		}
+		p.cursor = 0
+	case c == '\t' || c >= ' ':
+		p.put(rune(c))
+	}
+}
+
+// cutOff ends a character that lacks its rest.
+func (p *Parser) cutOff() {
+	for range p.partial {
+		p.put(utf8.RuneError)
+	}
+	p.partial = p.partial[:0]
+}
+
+func (p *Parser) afterEscape(c byte) {
+	p.code, p.length = p.code[:0], 0
+	switch {
+	case c == '[':
+		p.mode = control
+	case strings.IndexByte("]PX^_", c) >= 0:
+		p.mode = text
+	case c >= ' ' && c <= '/':
+		p.mode = intermediate
+	case c == 0x1b:
+	case c < ' ' || c >= utf8.RuneSelf:
+		p.mode = ground
+		p.plain(c)
+	default:
+		p.mode = ground
+	}
+}
+
+// maxControl is how long a code with numbers may be.
+const maxControl = 128
+
+func (p *Parser) inControl(c byte) {
+	switch {
+	case c == 0x1b:
+		p.mode = escape
+	case c < ' ' || c >= 0x7f || len(p.code) >= maxControl:
+		p.mode = ground
+		p.plain(c)
+	case c < '@':
+		p.code = append(p.code, c)
+	default:
+		p.mode = ground
+		switch c {
+		case 'm':
+			p.style = p.style.after(string(p.code))
+		case 'K':
+			p.erase(string(p.code))
+		}
+	}
+}
+
+// put writes a character where the cursor is. Characters that turn the order
+// of others around, or are none, are left out.
+func (p *Parser) put(r rune) {
+	switch {
+	case r >= 0x7f && r <= 0x9f, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+		return
+	}
+	p.back = false
+	if p.cursor < len(p.cells) {
+		p.cells[p.cursor] = Cell{r, p.style}
+	} else {
+		p.cells = append(p.cells, Cell{r, p.style})
+	}
+	p.cursor++
+}
+
+// erase removes what is behind the cursor, before it, or both.
+func (p *Parser) erase(what string) {
+	if (what == "" || what == "0") && p.back && p.backAt == len(p.cells) && p.mark() {
+		return
+	}
+	p.back = false
+	switch what {
+	case "", "0":
+		p.cells = p.cells[:p.cursor]
+	case "1", "2":
+		for i := range p.cells[:p.cursor] {
+			p.cells[i] = Cell{Rune: ' '}
+		}
+		if what == "2" {
+			p.cells = p.cells[:p.cursor]
+		}
+	}
+}
+
+var sectionMark = regexp.MustCompile(`^section_(start|end):([0-9]{1,12}):([A-Za-z0-9_.-]{1,128})(?:\[([^\[\]]{0,128})\])?$`)
+
+// maxMark is longer than every mark.
+const maxMark = 320
+
+// mark takes a section mark off the end of the line, and reports whether there
+// was one. What stands before it is a line of its own.
+func (p *Parser) mark() bool {
+	from := max(0, len(p.cells)-maxMark)
+	end := make([]byte, 0, maxMark)
+	for _, c := range p.cells[from:] {
+		end = append(end, byte(min(c.Rune, 0xff)))
+	}
+	at := max(strings.LastIndex(string(end), "section_start:"), strings.LastIndex(string(end), "section_end:"))
+	if at < 0 {
+		return false
+	}
+	found := sectionMark.FindStringSubmatch(string(end[at:]))
+	if found == nil {
+		return false
+	}
+	p.cells = p.cells[:from+at]
+	if len(p.cells) > 0 || p.opens != nil {
+		p.emit()
+	}
+	p.cells, p.cursor, p.back, p.marked = p.cells[:0], 0, false, true
+	when, _ := strconv.ParseInt(found[2], 10, 64)
+	if found[1] == "end" {
+		p.endSection(found[3], when)
+	} else if len(p.sections) < maxDepth {
+		p.opens = &Section{Name: found[3], Began: when, Collapsed: slices.Contains(strings.Split(found[4], ","), "collapsed=true")}
+	}
+	return true
+}
+
+// endSection ends the innermost section of a name, and those in it.
+func (p *Parser) endSection(name string, when int64) {
+	for i := len(p.sections) - 1; i >= 0; i-- {
+		if p.sections[i].Name == name {
+			p.ended = append(p.ended, Ended{p.sections[i].Line, max(0, when-p.sections[i].Began)})
+			p.sections = p.sections[:i]
+			return
+		}
+	}
+}
+
+func (p *Parser) endLine() {
+	if len(p.cells) > 0 || p.opens != nil || (!p.marked && p.raw < maxLine) {
+		p.emit()
+	}
+	p.cursor, p.raw, p.marked, p.back = 0, 0, false, false
+	p.begun = State{Line: p.number, Offset: p.offset, Style: p.style, Sections: p.sections}
+}
+
+func (p *Parser) emit() {
+	l := Line{Number: p.number, Cells: p.cells, Opens: p.opens, Within: p.sections, Ended: p.ended}
+	if p.opens != nil {
+		p.opens.Line = p.number
+		p.sections = append(slices.Clip(p.sections), *p.opens)
+	}
+	p.done = !p.to(&l)
+	p.number++
+	p.cells, p.opens, p.ended = p.cells[:0], nil, nil
+}
