@@ -271,8 +271,9 @@ func (a *App) Handler() http.Handler {
 	throttle := httpapi.Throttle{Limits: a.Settings, Limiter: limiter, Clock: a.Clock}
 	provider := &oauth.Door{Service: a.oauth, Log: a.Log, Throttle: throttle}
 	pages := web.New(web.Deps{
-		Users: a.Users, Tokens: a.Tokens, SignIns: a.signIns, Groups: a.groups, Projects: a.projects, Pipelines: a.pipelines, OAuth: a.oauth,
-		Settings: a.Settings, Throttle: throttle, Box: a.Box, ExternalURL: a.Config.ExternalURL, Names: names, Clock: a.Clock, Log: a.Log,
+		Users: a.Users, Tokens: a.Tokens, SignIns: a.signIns, Groups: a.groups, Projects: a.projects, Pipelines: a.pipelines,
+		Artifacts: a.artifacts, Runners: a.runners, Variables: a.variables, OAuth: a.oauth, Settings: a.Settings, Throttle: throttle,
+		Box: a.Box, ExternalURL: a.Config.ExternalURL, Names: names, Clock: a.Clock, Log: a.Log,
 	})
 	door := &front.Front{
 		API: api.Handler(), Docs: apidocs.Handler(endpoints, a.info()), Avatars: a.Users.AvatarHandler(), Git: a.gitDoor(),

@@ -109,7 +109,7 @@ func TestAPipelineIsShownAndSteeredOnItsPage(t *testing.T) {
 	if s := b.follow("POST", page+"/retry", csrf); !s.says("What had failed or was canceled runs again.") {
 		t.Errorf("%d %s", s.Code, s.Body)
 	}
-	for _, path := range []string{page + "/delete", fmt.Sprintf("/house/hidden/-/jobs/%d/erase", d.jobID(t, id, "lint")), "/house/hidden/-/pipelines/999999/retry"} {
+	for _, path := range []string{page + "/delete", fmt.Sprintf("/house/hidden/-/jobs/%d/forget", d.jobID(t, id, "lint")), "/house/hidden/-/pipelines/999999/retry"} {
 		if w := b.send("POST", path, csrf); w.Code != http.StatusNotFound {
 			t.Errorf("%s: %d", path, w.Code)
 		}

@@ -50,21 +50,23 @@ func newPiece(l *Line) piece {
 func (h *HTML) add(l piece) {
 	h.settle(&l.Line)
 	n := strconv.FormatInt(l.Number, 10)
-	tag := "div"
-	if l.Opens != nil {
-		h.details(l.Opens)
-		tag = "summary"
-	}
-	h.raw("<", tag, ` id="L`, n, `"><a href="#L`, n, `">`, n, "</a>")
-	h.out = append(h.out, l.body...)
 	h.elements += l.elements
-	h.raw("</", tag, ">\n")
+	if l.Opens != nil {
+		h.section(l.Opens, "#L"+n)
+		h.raw(`<summary id="L`, n, `">`)
+		h.out = append(h.out, l.body...)
+		h.raw("</summary>\n")
+		return
+	}
+	h.raw(`<div id="L`, n, `"><a href="#L`, n, `">`, n, "</a>")
+	h.out = append(h.out, l.body...)
+	h.raw("</div>\n")
 }
 
 // Close ends the sections that are still open.
 func (h *HTML) Close() {
 	for range h.open {
-		h.raw("</details>\n")
+		h.raw("</details></div>\n")
 	}
 	h.open = nil
 }
@@ -75,10 +77,10 @@ func (h *HTML) settle(l *Line) {
 		h.begun = true
 		for _, s := range l.Within {
 			s.Collapsed = false
-			h.details(&s)
 			n := strconv.FormatInt(s.Line, 10)
-			h.raw(`<summary><a href="?line=`, n, "#L", n, `">`, n, "</a>")
-			h.elements += 2
+			h.section(&s, "?line="+n+"#L"+n)
+			h.raw("<summary>")
+			h.elements++
 			h.text(s.Name)
 			h.raw(" goes on</summary>\n")
 		}
@@ -93,7 +95,7 @@ func (h *HTML) settle(l *Line) {
 			h.raw("<small>", took(l.Ended[e].Seconds), "</small>")
 			h.elements++
 		}
-		h.raw("</details>\n")
+		h.raw("</details></div>\n")
 	}
 	h.open = h.open[:same]
 }
@@ -112,13 +114,16 @@ func took(seconds int64) string {
 	return pad(seconds/60) + ":" + pad(seconds%60)
 }
 
-func (h *HTML) details(s *Section) {
-	h.raw(`<details data-s="`, strconv.FormatInt(s.Line, 10), `"`)
+// section begins a part that folds. The link to its first line stands beside
+// it: what folds is a button, and no button may hold another.
+func (h *HTML) section(s *Section, to string) {
+	n := strconv.FormatInt(s.Line, 10)
+	h.raw(`<div data-s="`, n, `"><a href="`, to, `">`, n, "</a><details")
 	if !s.Collapsed {
 		h.raw(" open")
 	}
 	h.raw(">")
-	h.elements++
+	h.elements += 3
 	h.open = append(h.open, *s)
 }
 

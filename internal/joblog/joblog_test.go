@@ -36,10 +36,17 @@ func line(n, body string) string {
 	return `<div id="L` + n + `"><a href="#L` + n + `">` + n + `</a>` + body + "</div>\n"
 }
 
+// opened is the beginning of a section.
+func opened(n, how, title string) string {
+	return `<div data-s="` + n + `"><a href="#L` + n + `">` + n + `</a><details` + how + `><summary id="L` + n + `">` + title + "</summary>\n"
+}
+
+const closed = "</details></div>\n"
+
 func TestALogIsLinesWithNumbersColoursAndSections(t *testing.T) {
 	t.Parallel()
 	const header, body, end = "section_start:100:build\r\x1b[0KBuilding\n", "one\n", "section_end:165:build\r\x1b[0K"
-	section := `<details data-s="1" open><summary id="L1"><a href="#L1">1</a>Building</summary>` + "\n" + line("2", "one")
+	section := opened("1", " open", "Building") + line("2", "one")
 	for name, c := range map[string]struct{ log, want string }{
 		"nothing":                          {"", ""},
 		"a line":                           {"a\n", line("1", "a")},
@@ -70,16 +77,15 @@ func TestALogIsLinesWithNumbersColoursAndSections(t *testing.T) {
 		"a link":                           {"see https://a.example/b?c=1&d=(e), or http://f.example.\n", line("1", `see <a href="https://a.example/b?c=1&amp;d=(e)" rel="nofollow noopener noreferrer">https://a.example/b?c=1&amp;d=(e)</a>, or <a href="http://f.example" rel="nofollow noopener noreferrer">http://f.example</a>.`)},
 		"no links":                         {"javascript:alert(1) data:text/html,x xhttps://a.b https://user@a.b https:// http:///x ftp://a.b\n", line("1", `javascript:alert(1) data:text/html,x xhttps://a.b https://user@a.b https:// http:///x ftp://a.b`)},
 		"a coloured link":                  {"\x1b[31mhttp://a\x1b[32m.b\n", line("1", `<a href="http://a.b" rel="nofollow noopener noreferrer"><span class="c1">http://a</span><span class="c2">.b</span></a>`)},
-		"a section":                        {header + body + end + "two\n", section + "<small>01:05</small></details>\n" + line("3", "two")},
-		"a section that does not end":      {header + body, section + "</details>\n"},
+		"a section":                        {header + body + end + "two\n", section + "<small>01:05</small>" + closed + line("3", "two")},
+		"a section that does not end":      {header + body, section + closed},
 		"an end without a beginning":       {end + "a\n", line("1", "a")},
-		"a section after text":             {"a" + header + body, line("1", "a") + strings.NewReplacer(`"L1"`, `"L2"`, `#L1"`, `#L2"`, `>1<`, `>2<`, `"1"`, `"2"`, `"L2"`, `"L3"`, `#L2"`, `#L3"`, `>2<`, `>3<`).Replace(section) + "</details>\n"},
-		"a section that is collapsed":      {"section_start:1:a[hide=1,collapsed=true]\r\x1b[0KA\n", `<details data-s="1"><summary id="L1"><a href="#L1">1</a>A</summary>` + "\n</details>\n"},
-		"a section without a title":        {"section_start:1:a.b-c_d\r\x1b[0K\n", `<details data-s="1" open><summary id="L1"><a href="#L1">1</a>a.b-c_d</summary>` + "\n</details>\n"},
+		"a section after text":             {"a" + header + body, line("1", "a") + strings.NewReplacer(`"L1"`, `"L2"`, `#L1"`, `#L2"`, `>1<`, `>2<`, `"1"`, `"2"`, `"L2"`, `"L3"`, `#L2"`, `#L3"`, `>2<`, `>3<`).Replace(section) + closed},
+		"a section that is collapsed":      {"section_start:1:a[hide=1,collapsed=true]\r\x1b[0KA\n", opened("1", "", "A") + closed},
+		"a section without a title":        {"section_start:1:a.b-c_d\r\x1b[0K\n", opened("1", " open", "a.b-c_d") + closed},
 		"an end ends what is inside": {
 			"section_start:1:a\r\x1b[0KA\nsection_start:2:b\r\x1b[0KB\nsection_end:3:a\r\x1b[0Kc\n",
-			`<details data-s="1" open><summary id="L1"><a href="#L1">1</a>A</summary>` + "\n" + `<details data-s="2" open><summary id="L2"><a href="#L2">2</a>B</summary>` +
-				"\n</details>\n<small>00:02</small></details>\n" + line("3", "c"),
+			opened("1", " open", "A") + opened("2", " open", "B") + closed + "<small>00:02</small>" + closed + line("3", "c"),
 		},
 		"a mark in plain text":       {"section_start:1:a\nsection_start:1:<b>\r\x1b[0Kx\n", line("1", "section_start:1:a") + line("2", "x")},
 		"a name that is no name":     {"section_start:1:a b\r\x1b[0Kx\n", line("1", "x")},
@@ -111,7 +117,7 @@ func TestALongLineGoesOnInTheNext(t *testing.T) {
 // ours are the only tags that a log is shown with.
 var ours = regexp.MustCompile(`<div id="L\d+">|</div>|<a href="#L\d+">|<a href="\?line=\d+#L\d+">|` +
 	`<a href="(?i:https?)://[^"'<>\s\x60]+" rel="nofollow noopener noreferrer">|</a>|<span class="[a-z0-9 ]+">|</span>|` +
-	`<details data-s="\d+"(?: open)?>|</details>|<summary(?: id="L\d+")?>|</summary>|<small>[0-9:]+</small>`)
+	`<div data-s="\d+">|<details(?: open)?>|</details>|<summary(?: id="L\d+")?>|</summary>|<small>[0-9:]+</small>`)
 
 var entities = regexp.MustCompile(`&(?:lt|gt|amp|#34|#39);`)
 
@@ -309,7 +315,7 @@ func TestAWindowInTheMiddleOfASectionSaysWhereItBegins(t *testing.T) {
 	t.Parallel()
 	log := "section_start:1:a[collapsed=true]\r\x1b[0KA\n" + strings.Repeat("b\n", 10) + "section_end:2:a\r\x1b[0Kc\n"
 	w := From(11)
-	want := `<details data-s="1" open><summary><a href="?line=1#L1">1</a>a goes on</summary>` + "\n" + line("11", "b") + "<small>00:01</small></details>\n" + line("12", "c")
+	want := `<div data-s="1"><a href="?line=1#L1">1</a><details open><summary>a goes on</summary>` + "\n" + line("11", "b") + "<small>00:01</small>" + closed + line("12", "c")
 	if got := show(w, log); got != want {
 		t.Errorf("%s\ninstead of\n%s", got, want)
 	}

@@ -1,6 +1,9 @@
 package joblog
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // Hit is a line that holds what was looked for.
 type Hit struct {
@@ -8,6 +11,7 @@ type Hit struct {
 	Text   string // as much of the line as a list shows
 }
 
+// maxHitText is how many characters of a line a list shows.
 const maxHitText = 200
 
 // Search looks for a text in lines, whatever its case, and keeps the first
@@ -16,13 +20,13 @@ type Search struct {
 	Hits  []Hit
 	Seen  int64 // the last line that was looked at
 	from  int64
-	words string
+	words []rune // in lower case
 	most  int
 }
 
 // NewSearch looks for words from a line on, until there are so many hits.
 func NewSearch(words string, from int64, most int) *Search {
-	return &Search{words: strings.ToLower(words), from: from, most: most}
+	return &Search{words: []rune(strings.ToLower(words)), from: from, most: most}
 }
 
 // Take looks at a line, and reports whether more are wanted.
@@ -31,16 +35,36 @@ func (s *Search) Take(l *Line) bool {
 	if l.Number < s.from {
 		return true
 	}
-	text := l.Text()
-	at := strings.Index(strings.ToLower(text), s.words)
+	at := s.in(l.Cells)
 	if at < 0 {
 		return true
 	}
-	// The lower case of a character may be longer or shorter: near is enough.
-	from := 0
-	if at > maxHitText/2 {
-		from = min(at-maxHitText/4, max(0, len(text)-maxHitText))
-	}
-	s.Hits = append(s.Hits, Hit{Number: l.Number, Text: strings.ToValidUTF8(text[from:min(len(text), from+maxHitText)], "")})
+	from := max(0, min(at-maxHitText/4, len(l.Cells)-maxHitText))
+	part := Line{Cells: l.Cells[from:min(len(l.Cells), from+maxHitText)]}
+	s.Hits = append(s.Hits, Hit{Number: l.Number, Text: part.Text()})
 	return len(s.Hits) < s.most
+}
+
+// in is where the words are, or -1.
+func (s *Search) in(cells []Cell) int {
+	for at := 0; at+len(s.words) <= len(cells); at++ {
+		n := 0
+		for n < len(s.words) && lower(cells[at+n].Rune) == s.words[n] {
+			n++
+		}
+		if n == len(s.words) {
+			return at
+		}
+	}
+	return -1
+}
+
+func lower(r rune) rune {
+	if r < 0x80 {
+		if r >= 'A' && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}
+	return unicode.ToLower(r)
 }

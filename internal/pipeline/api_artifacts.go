@@ -5,12 +5,10 @@ import (
 	"io"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 
-	"stithy/internal/artifact"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
@@ -46,24 +44,8 @@ func (s *Service) artifactEndpoints() []httpapi.Endpoint {
 	}
 }
 
-// archive is the archive of a job, if the reader may have it.
-func (s *Service) archive(ctx context.Context, to access.Actor, p *project.Project, j *Job) (artifact.File, error) {
-	left, err := s.Artifacts.Files(ctx, j.ID)
-	if err != nil {
-		return artifact.File{}, err
-	}
-	i := slices.IndexFunc(left, func(f artifact.File) bool { return f.Type == artifact.Archive })
-	if i < 0 || j.ErasedAt != nil {
-		return artifact.File{}, fault.New(fault.NotFound)
-	}
-	if !left[i].Public && p.Role < access.Developer && !to.Admin() && !to.Auditor() {
-		return artifact.File{}, fault.New(fault.Forbidden)
-	}
-	return left[i], nil
-}
-
 func (s *Service) sendArchive(ctx context.Context, to access.Actor, p *project.Project, j *Job) (httpapi.Stream, error) {
-	f, err := s.archive(ctx, to, p, j)
+	f, err := s.Archive(ctx, to, p, j)
 	if err != nil {
 		return httpapi.Stream{}, err
 	}
@@ -74,7 +56,7 @@ func (s *Service) sendArchive(ctx context.Context, to access.Actor, p *project.P
 }
 
 func (s *Service) sendEntry(ctx context.Context, to access.Actor, p *project.Project, j *Job, name string) (httpapi.Stream, error) {
-	f, err := s.archive(ctx, to, p, j)
+	f, err := s.Archive(ctx, to, p, j)
 	if err != nil {
 		return httpapi.Stream{}, err
 	}
@@ -161,7 +143,7 @@ func (s *Service) handleKeep(ctx context.Context, call httpapi.Call[*project.Pro
 	if err := s.mayUpdate(ctx, call.Actor, call.Subject, pl); err != nil {
 		return JobForm{}, err
 	}
-	if _, err := s.archive(ctx, call.Actor, call.Subject, j); err != nil {
+	if _, err := s.Archive(ctx, call.Actor, call.Subject, j); err != nil {
 		return JobForm{}, err
 	}
 	err = s.DB.InTx(ctx, func(tx pgx.Tx) error { return s.Artifacts.Keep(ctx, tx, j.ID) })

@@ -228,49 +228,13 @@ func notFoundIsNil(err error) error {
 	return err
 }
 
-// debugs reports whether a job prints all that it does, secrets included.
-func (s *Service) debugs(ctx context.Context, j *Job) (bool, error) {
-	spec, err := s.SpecOf(ctx, s.DB, j)
-	if err != nil {
-		return false, err
-	}
-	vars := spec.Variables
-	own, err := s.VariablesOf(ctx, s.DB, j.PipelineID)
-	if err != nil {
-		return false, err
-	}
-	played, err := s.JobVariables(ctx, s.DB, j.ID)
-	if err != nil {
-		return false, err
-	}
-	outer, err := s.outer(ctx, s.DB, j.ProjectID, true, deref(j.Environment))
-	if err != nil {
-		return false, err
-	}
-	vars = append(append(append(vars, outer...), forFile(own)...), forFile(played)...)
-	for i := len(vars) - 1; i >= 0; i-- {
-		if vars[i].Key == "CI_DEBUG_TRACE" || vars[i].Key == "CI_DEBUG_SERVICES" {
-			if on, err := strconv.ParseBool(vars[i].Value); err == nil && on {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
-}
-
 func (s *Service) handleTrace(ctx context.Context, call httpapi.Call[*project.Project, jobRef]) (httpapi.Stream, error) {
 	j, err := s.build(ctx, call.Subject.ID, call.Params.JobID)
 	if err != nil {
 		return httpapi.Stream{}, err
 	}
-	if call.Subject.Role < access.Developer && !call.Actor.Admin() {
-		debug, err := s.debugs(ctx, j)
-		if err != nil {
-			return httpapi.Stream{}, err
-		}
-		if debug {
-			return httpapi.Stream{}, fault.New(fault.Forbidden)
-		}
+	if err := s.MayReadLog(ctx, call.Actor, call.Subject, j); err != nil {
+		return httpapi.Stream{}, err
 	}
 	body, size, err := s.Artifacts.OpenLog(ctx, j.ID, 0)
 	if err != nil {

@@ -22,6 +22,7 @@ type LintQuery struct {
 // Lint is what there is to say of a configuration.
 type Lint struct {
 	Problems []string
+	Found    []ciconfig.Problem // the same with their places, as far as these are known
 	Config   *ciconfig.Config
 	Plan     *ciconfig.Plan // of a dry run
 }
@@ -89,12 +90,12 @@ func (s *Service) Lint(ctx context.Context, by access.Actor, p *project.Project,
 	if err != nil {
 		return nil, err
 	}
-	l := &Lint{Problems: messages(problems), Config: config}
+	l := &Lint{Problems: messages(problems), Found: problems, Config: config}
 	if len(problems) > 0 || !q.DryRun {
 		return l, nil
 	}
 	l.Plan, problems = config.Plan(c.facts)
-	l.Problems = messages(problems)
+	l.Problems, l.Found = messages(problems), problems
 	if l.Plan != nil && len(problems) == 0 {
 		switch l.Plan.Outcome {
 		case ciconfig.Filtered:

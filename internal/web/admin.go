@@ -16,7 +16,10 @@ import (
 const usersPath = "/admin/users"
 
 // adminPlaces are the pages of administrators.
-var adminPlaces = []place{{Title: "Users", Path: usersPath}, {Title: "Applications", Path: instanceApplications}}
+var adminPlaces = []place{
+	{Title: "Users", Path: usersPath}, {Title: "Applications", Path: instanceApplications}, {Title: "Runners", Path: instanceRunners},
+	{Title: "Variables", Path: instanceVariables},
+}
 
 func administration(here string) option { return beside("Administration", here, adminPlaces...) }
 

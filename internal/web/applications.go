@@ -109,12 +109,6 @@ func spaced(scopes access.Scopes) string {
 
 // applicationForm asks for everything that an application is made of.
 func (x *visit) applicationForm(at, action, submit string, a oauth.Application) *form {
-	checked := func(on bool) string {
-		if on {
-			return "1"
-		}
-		return ""
-	}
 	scopes := field{Name: "scopes", Label: "Scopes", Type: "checkboxes"}
 	for _, s := range oauth.Scopes() {
 		scopes.Options = append(scopes.Options, choice{Value: string(s), Label: string(s), Hint: scopeMeanings[s], Chosen: a.Scopes.Has(s)})

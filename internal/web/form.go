@@ -52,6 +52,19 @@ type choice struct {
 	Chosen             bool
 }
 
+// checked is the value of a checkbox.
+func checked(on bool) string {
+	if on {
+		return "1"
+	}
+	return ""
+}
+
+// Refused reports whether the form is shown again, with what is wrong with it.
+func (f *form) Refused() bool {
+	return f.Problem != "" || slices.ContainsFunc(f.Fields, func(q field) bool { return len(q.Problems) > 0 })
+}
+
 // newForm is a form that sends its fields to a path of this instance.
 func (x *visit) newForm(action, submit string, fields ...field) *form {
 	f := &form{Action: x.link(action), Submit: submit, Method: "post", Fields: fields, Look: "primary"}

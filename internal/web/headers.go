@@ -40,7 +40,7 @@ func (p policy) write(h http.Header, secure bool) {
 
 // assetFiles are style sheets and scripts by path; each name holds the hash of
 // its content, so that browsers ask for it once.
-func assetFiles() (files map[string]http.Handler, sheet, keyScript, liveScript string) {
+func assetFiles() (files map[string]http.Handler, sheet, keyScript, liveScript, logScript string) {
 	files = map[string]http.Handler{}
 	add := func(name, kind, media string) string {
 		content, err := fs.ReadFile(assets.Files, name+"."+kind)
@@ -53,5 +53,5 @@ func assetFiles() (files map[string]http.Handler, sheet, keyScript, liveScript s
 		return path
 	}
 	const script = "text/javascript; charset=utf-8"
-	return files, add("stithy", "css", "text/css; charset=utf-8"), add("security_key", "js", script), add("live", "js", script)
+	return files, add("stithy", "css", "text/css; charset=utf-8"), add("security_key", "js", script), add("live", "js", script), add("job_log", "js", script)
 }

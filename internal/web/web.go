@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"stithy/internal/artifact"
 	"stithy/internal/group"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi"
@@ -26,10 +27,12 @@ import (
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
+	"stithy/internal/runner"
 	"stithy/internal/setting"
 	"stithy/internal/signin"
 	"stithy/internal/token"
 	"stithy/internal/user"
+	"stithy/internal/variable"
 )
 
 // Deps is what the door needs from below.
@@ -40,6 +43,9 @@ type Deps struct {
 	Groups      *group.Service
 	Projects    *project.Service
 	Pipelines   *pipeline.Service
+	Artifacts   *artifact.Service
+	Runners     *runner.Service
+	Variables   *variable.Service
 	OAuth       *oauth.Service
 	Settings    *setting.Service
 	Throttle    httpapi.Throttle
@@ -60,6 +66,7 @@ type Door struct {
 	assets     map[string]http.Handler
 	keyScript  string // path of the script that talks to security keys
 	liveScript string // path of the script that keeps a page fresh
+	logScript  string // path of the script that follows a log
 	mux        *http.ServeMux
 	below      *http.ServeMux // pages about a project, by what comes after its path
 	tabs       []page         // those of them that every page about a project links to
@@ -76,7 +83,7 @@ func New(d Deps) *Door {
 		panic("web: " + err.Error())
 	}
 	var sheet string
-	door.assets, sheet, door.keyScript, door.liveScript = assetFiles()
+	door.assets, sheet, door.keyScript, door.liveScript, door.logScript = assetFiles()
 	door.templates = parseTemplates(door.link, sheet)
 	for _, p := range door.pages() {
 		door.mux.HandleFunc(p.route, func(w http.ResponseWriter, r *http.Request) { door.serve(w, r, p) })
@@ -129,13 +136,13 @@ func (p page) title() string {
 func (d *Door) pages() []page {
 	return slices.Concat(
 		d.homePages(), d.signInPages(), d.recoveryPages(), d.settingsPages(), d.emailPages(), d.factorPages(), d.adminPages(),
-		d.consentPages(), d.applicationPages(), d.picturePages(),
+		d.consentPages(), d.applicationPages(), d.picturePages(), d.ciPages(),
 	)
 }
 
 // projectPages are all pages about a project. Their routes begin after its path.
 func (d *Door) projectPages() []page {
-	return slices.Concat(d.projectHome(), d.pipelinePages(), d.jobPages())
+	return slices.Concat(d.projectHome(), d.pipelinePages(), d.jobPages(), d.oneJobPages(), d.lintPages(), d.ciProjectPages())
 }
 
 // Handler serves the pages, their style sheets, and a page that says so for

@@ -44,6 +44,10 @@ type page struct {
 	Status int    `json:"status,omitempty"`
 	Small  bool   `json:"small,omitempty"` // also pictured on a small screen
 	Live   bool   `json:"live,omitempty"`  // changes by itself
+	Large  bool   `json:"large,omitempty"` // shows a part of something large
+	Send   string `json:"send,omitempty"`  // a field that is filled in and sent first
+	Text   string `json:"text,omitempty"`  // with this
+	Grows  bool   `json:"grows,omitempty"` // a log whose last line has no end
 }
 
 func TestPagesKeepTheirPromises(t *testing.T) {
@@ -308,7 +312,7 @@ func (f *forge) mailed() string {
 // pages are all that people can look at.
 func (f *forge) pages() []page {
 	const own = "/-/user_settings/"
-	return append(append(f.applicationPages(), f.pipelinePages()...), []page{
+	return append(append(append(f.applicationPages(), f.pipelinePages()...), f.jobPages()...), []page{
 		{Name: "sign-in", Path: "/users/sign_in", Small: true},
 		{Name: "second-factor", Path: "/users/sign_in/second_factor", As: "half"},
 		{Name: "forgotten-password", Path: "/users/password/new"},
