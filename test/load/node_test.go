@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -39,6 +40,8 @@ type reading struct {
 	Waiting  int   // runners
 	Acquired int64 // connections taken from the pool since the start: no SQL without
 	Memory   int64 // resident bytes, after what is free was given back
+	Stacks   int64 // of goroutines
+	Heap     int64
 }
 
 // serve is a node until its standard input ends. It writes where it listens,
@@ -65,6 +68,9 @@ func serve() error {
 			if lines.Text() == "memory" {
 				debug.FreeOSMemory()
 				r.Memory = resident()
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				r.Stacks, r.Heap = int64(m.StackInuse), int64(m.HeapAlloc)
 			}
 			text, _ := json.Marshal(r)
 			fmt.Printf("%s\n", text)

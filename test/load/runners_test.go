@@ -72,7 +72,7 @@ func TestManyRunnersWaitForJobs(t *testing.T) {
 	h.fill(t)
 	t.Logf("%d runners wait after %v", clients, time.Since(began).Round(time.Millisecond))
 	h.rest(t, 4*time.Second) // who was seen is written down every three
-	t.Run("a waiter costs memory alone", func(t *testing.T) { h.costsMemoryAlone(t, before.Memory) })
+	t.Run("a waiter costs memory alone", func(t *testing.T) { h.costsMemoryAlone(t, before) })
 	t.Run("a job is handed to one at once", h.handsOver)
 	t.Run("every job is claimed once", func(t *testing.T) { h.claimsOnce(t, jobs) })
 }
@@ -254,7 +254,7 @@ func (h *hall) rest(t *testing.T, length time.Duration) {
 	}
 }
 
-func (h *hall) costsMemoryAlone(t *testing.T, before int64) {
+func (h *hall) costsMemoryAlone(t *testing.T, before reading) {
 	window := 3 * time.Second
 	if h.clients >= manyRunners {
 		window = 12 * time.Second
@@ -262,9 +262,10 @@ func (h *hall) costsMemoryAlone(t *testing.T, before int64) {
 	idle := h.read(t, "")
 	h.rest(t, window)
 	after := h.read(t, "memory")
-	each := (after.Memory - before) / int64(h.clients)
-	t.Logf("%d waiting: %d MB, %d before, %d bytes each; %d times a connection was used in %v", after.Waiting, after.Memory>>20, before>>20, each,
-		after.Acquired-idle.Acquired, window)
+	n := int64(h.clients)
+	each := (after.Memory - before.Memory) / n
+	t.Logf("%d waiting: %d MB, %d before; %d bytes each, of which %d are stack and %d heap; %d times a connection was used in %v", after.Waiting,
+		after.Memory>>20, before.Memory>>20, each, (after.Stacks-before.Stacks)/n, (after.Heap-before.Heap)/n, after.Acquired-idle.Acquired, window)
 	// A node looks for itself every ten seconds, at lanes and at settings, whoever waits.
 	if used := after.Acquired - idle.Acquired; used > 8 {
 		t.Errorf("a connection was used %d times", used)
