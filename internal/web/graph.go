@@ -58,9 +58,10 @@ func draw(jobs []graphJob) graph {
 	where := map[string]at{}
 	var columns [][]int // boxes of each stage
 	var deepest int
+	var stage string
 	for i, j := range jobs {
-		if i == 0 || jobs[i-1].Stage != j.Stage {
-			columns = append(columns, nil)
+		if columns == nil || j.Stage != stage {
+			columns, stage = append(columns, nil), j.Stage
 			g.Stages = append(g.Stages, graphStage{X: edge + (len(columns)-1)*(boxWidth+stageGap), Y: edge + 16, Title: cut(j.Stage, boxText+3)})
 		}
 		column := len(columns) - 1

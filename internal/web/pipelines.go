@@ -385,7 +385,7 @@ func (x *visit) jobsOf(body *pipelineBody, pl *pipeline.Pipeline) error {
 		return err
 	}
 	if may {
-		x.actsOn(body, pl, jobs)
+		x.actsOn(body, jobs)
 	}
 	shown := most(jobs, shownJobs)
 	if len(shown) < len(jobs) {
@@ -412,8 +412,8 @@ func (x *visit) jobsOf(body *pipelineBody, pl *pipeline.Pipeline) error {
 func stagesOf(jobs []pipeline.Job) []stageRows {
 	var stages []stageRows
 	var states []pipeline.State
-	for i, j := range jobs {
-		if i == 0 || jobs[i-1].Stage != j.Stage {
+	for _, j := range jobs {
+		if len(stages) == 0 || stages[len(stages)-1].Name != j.Stage {
 			stages, states = append(stages, stageRows{Name: j.Stage}), nil
 		}
 		states = append(states, pipeline.State{Status: j.Status, AllowFailure: j.AllowFailure})
@@ -424,7 +424,7 @@ func stagesOf(jobs []pipeline.Job) []stageRows {
 }
 
 // actsOn says what can be done to a whole pipeline.
-func (x *visit) actsOn(body *pipelineBody, pl *pipeline.Pipeline, jobs []pipeline.Job) {
+func (x *visit) actsOn(body *pipelineBody, jobs []pipeline.Job) {
 	body.CSRF = x.Tokens.CSRF(x.session)
 	for i := range jobs {
 		j := &jobs[i]

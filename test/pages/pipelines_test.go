@@ -97,7 +97,7 @@ func (f *forge) pipelinePages() []page {
 	f.take(token, func(string) string { return "success" })
 	f.commit(project, "PUT", "Stages, with a title that is longer than most screens of telephones are wide [skip ci]", ciFile)
 	mixed := run()
-	for open := 0; open < 5; open++ {
+	for range 5 {
 		f.take(token, func(name string) string {
 			switch {
 			case strings.HasPrefix(name, "unit 1/"):
