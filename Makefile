@@ -14,6 +14,7 @@ STAMP_COMMIT := $(if $(shell git rev-parse HEAD 2>/dev/null),true,false)
 
 # Tools are built once for each release of Go: a linter reads no newer Go than it was built with.
 TOOLS := bin/tools/.built-with-$(shell go env GOVERSION)
+STORE := bin/tools/versitygw
 LINT := bin/tools/golangci-lint
 GOTEST := bin/tools/gotestsum --no-color --format-hide-empty-pkg
 
@@ -64,7 +65,7 @@ generate: build ## Write what follows from the code: docs/api, db/schema.sql, do
 assets: ## Fetch the style sheets of web/ anew
 	cd web && npm ci --ignore-scripts && npm run assets
 
-e2e: build $(TOOLS) test/e2e/node/node_modules/.package-lock.json ## Drive the built binary with real clients
+e2e: build $(TOOLS) $(STORE) test/e2e/node/node_modules/.package-lock.json ## Drive the built binary with real clients
 	@mkdir -p $(REPORT)
 	STITHY_BIN=$(CURDIR)/bin/stithy $(GOTEST) --format testname -- -count=1 -timeout 15m ./test/e2e/... | tee $(REPORT)/e2e.txt
 
@@ -113,10 +114,14 @@ chaos: build ## Kill a node amid CHAOS_CREATES creations of accounts, 2,000 by d
 clones: build ## Clone one repository by CLONES clients at once, 200 by default, beside calls of the API
 	STITHY_BIN=$(CURDIR)/bin/stithy STITHY_TEST_CLONES=$${CLONES:-200} go test -run ManyClones -count=1 -timeout 25m -v ./test/e2e
 
-tools: $(TOOLS) ## Build the linter and the test runner into bin/tools
+tools: $(TOOLS) $(STORE) ## Build the linter, the test runner and the object store of tests into bin/tools
 
 $(TOOLS): tools/go.mod tools/go.sum
 	GOBIN=$(CURDIR)/bin/tools go -C tools install tool
+	touch $@
+
+$(STORE): tools/s3/go.mod tools/s3/go.sum
+	GOBIN=$(CURDIR)/bin/tools go -C tools/s3 install tool
 	touch $@
 
 check: ## Everything that must hold before a merge, in the order that fails fastest

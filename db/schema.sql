@@ -430,12 +430,13 @@ CREATE TABLE public.job_artifacts (
     expire_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
+    locked boolean DEFAULT false NOT NULL,
     CONSTRAINT job_artifacts_filename_length CHECK (((length(filename) >= 1) AND (length(filename) <= 255))),
     CONSTRAINT job_artifacts_format CHECK ((file_format = ANY (ARRAY['zip'::text, 'gzip'::text, 'raw'::text]))),
     CONSTRAINT job_artifacts_key_length CHECK (((length(blob_key) >= 1) AND (length(blob_key) <= 255))),
     CONSTRAINT job_artifacts_sha256_length CHECK ((length(sha256) = 32)),
     CONSTRAINT job_artifacts_size CHECK ((size >= 0)),
-    CONSTRAINT job_artifacts_state CHECK ((state = ANY (ARRAY['storing'::text, 'stored'::text, 'removing'::text]))),
+    CONSTRAINT job_artifacts_state CHECK ((state = ANY (ARRAY['storing'::text, 'stored'::text, 'removing'::text, 'expired'::text]))),
     CONSTRAINT job_artifacts_type_length CHECK (((length(file_type) >= 1) AND (length(file_type) <= 64))),
     CONSTRAINT job_artifacts_whole CHECK (((state = 'stored'::text) <= (sha256 IS NOT NULL)))
 );
@@ -960,6 +961,7 @@ CREATE TABLE public.pipelines (
     finished_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
+    locked boolean DEFAULT false NOT NULL,
     CONSTRAINT pipelines_auto_cancel CHECK ((auto_cancel = ANY (ARRAY[''::text, 'conservative'::text, 'interruptible'::text, 'none'::text]))),
     CONSTRAINT pipelines_before_sha_length CHECK ((length(before_sha) <= 64)),
     CONSTRAINT pipelines_failure_reason_length CHECK ((length(failure_reason) <= 64)),
@@ -1949,9 +1951,13 @@ CREATE UNIQUE INDEX identities_user_provider_key ON public.identities USING btre
 
 CREATE UNIQUE INDEX instance_variables_key_key ON public.instance_variables USING btree (key);
 
+CREATE INDEX job_artifacts_due ON public.job_artifacts USING btree (expire_at, id) WHERE ((state = 'stored'::text) AND (expire_at IS NOT NULL) AND (NOT kept) AND (NOT locked));
+
 CREATE INDEX job_artifacts_expiry ON public.job_artifacts USING btree (expire_at, id) WHERE ((state = 'stored'::text) AND (expire_at IS NOT NULL) AND (NOT kept));
 
 CREATE INDEX job_artifacts_job ON public.job_artifacts USING btree (job_id, id);
+
+CREATE INDEX job_artifacts_open ON public.job_artifacts USING btree (updated_at, id) WHERE (state = ANY (ARRAY['storing'::text, 'removing'::text]));
 
 CREATE INDEX job_artifacts_project ON public.job_artifacts USING btree (project_id, id);
 
@@ -2118,6 +2124,8 @@ CREATE INDEX pipeline_schedules_owner ON public.pipeline_schedules USING btree (
 CREATE INDEX pipeline_schedules_project ON public.pipeline_schedules USING btree (project_id, id);
 
 CREATE INDEX pipelines_alive ON public.pipelines USING btree (project_id, ref, id) WHERE (status = ANY (ARRAY['created'::text, 'waiting_for_resource'::text, 'preparing'::text, 'pending'::text, 'running'::text, 'manual'::text, 'scheduled'::text]));
+
+CREATE INDEX pipelines_locked ON public.pipelines USING btree (project_id, ref, tag, id) WHERE locked;
 
 CREATE INDEX pipelines_parent ON public.pipelines USING btree (parent_id) WHERE (parent_id IS NOT NULL);
 

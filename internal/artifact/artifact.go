@@ -39,16 +39,12 @@ type File struct {
 	SHA256    []byte
 	Public    bool
 	Kept      bool           // it does not expire
+	Locked    bool           // given to Store: it does not expire before Unlock
 	ExpireIn  *time.Duration // given to Store; nil never expires
 	ExpireAt  *time.Time
 	CreatedAt time.Time
 
 	key string // of the blob
-}
-
-// Expired reports whether the file is not to be given out any more.
-func (f *File) Expired(now time.Time) bool {
-	return !f.Kept && f.ExpireAt != nil && !now.Before(*f.ExpireAt)
 }
 
 // Entry is one file of an archive.

@@ -27,7 +27,17 @@ var (
 	errTooLarge = fault.Say(fault.TooLarge, "file size has reached maximum size limit")
 	errTwice    = fault.Because(fault.Rejected, "another artifact of the same type already exists")
 	errNoFile   = fault.Missing("File")
+	errStore    = fault.Say(fault.Unavailable, "The store of files cannot be reached. Try again in a minute; if this stays, tell an administrator.")
 )
+
+// told is a failure of the store in words for those who wait; what the store
+// said is for the log.
+func told(err error) error {
+	if errors.Is(err, blob.ErrUnavailable) {
+		return errors.Join(errStore, err)
+	}
+	return err
+}
 
 // megabytes that a file of some types may have, where the instance lets others
 // have more.
@@ -103,7 +113,7 @@ func (s *Service) Store(ctx context.Context, f File, body io.Reader) (File, erro
 	}
 	key := newKey()
 	id, err := postgres.Value[int64](ctx, s.DB, sqlStoring,
-		f.ProjectID, f.JobID, f.Type, f.Format, fileName(f.Filename, f.Type), key, f.Public, s.Clock.Now())
+		f.ProjectID, f.JobID, f.Type, f.Format, fileName(f.Filename, f.Type), key, f.Public, f.Locked, s.Clock.Now())
 	if err != nil {
 		return File{}, fmt.Errorf("noting an upload: %w", err)
 	}
@@ -113,7 +123,7 @@ func (s *Service) Store(ctx context.Context, f File, body io.Reader) (File, erro
 		return File{}, errTooLarge
 	}
 	if err != nil {
-		return File{}, fmt.Errorf("storing a file of a job: %w", err)
+		return File{}, fmt.Errorf("storing a file of a job: %w", told(err))
 	}
 	now := s.Clock.Now()
 	var until *time.Time
@@ -195,6 +205,17 @@ func (s *Service) Keep(ctx context.Context, tx pgx.Tx, jobID int64) error {
 	return err
 }
 
+// Unlock lets the files of jobs go in their time.
+func (s *Service) Unlock(ctx context.Context, tx pgx.Tx, jobIDs ...int64) error {
+	_, err := tx.Exec(ctx, sqlUnlock, jobIDs, s.Clock.Now())
+	return err
+}
+
+// Expired are those of the jobs that left an archive whose time is over.
+func (s *Service) Expired(ctx context.Context, jobIDs ...int64) ([]int64, error) {
+	return postgres.Values[int64](ctx, s.DB, sqlExpired, jobIDs, s.Clock.Now())
+}
+
 // RemoveFiles takes the files of a job out of sight, but not its log; the
 // bytes go afterwards.
 func (s *Service) RemoveFiles(ctx context.Context, tx pgx.Tx, jobID int64) error {
@@ -217,7 +238,7 @@ func (s *Service) Open(ctx context.Context, f File) (Content, error) {
 		if errors.Is(err, blob.ErrNotFound) {
 			err = errNoFile
 		}
-		return nil, err
+		return nil, told(err)
 	}
 	return &content{ctx: ctx, blobs: s.Blobs, key: f.key, size: f.Size}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
@@ -541,5 +542,77 @@ func TestCoverageIsTheLastFigureThatThePatternFinds(t *testing.T) {
 		if _, _, err := w.Coverage(t.Context(), 7, pattern); !fault.Is(err, fault.Rejected) {
 			t.Errorf("%.10s: %v", pattern, err)
 		}
+	}
+}
+
+// endless gives bytes for as long as somebody reads, and counts them.
+type endless struct{ given int64 }
+
+func (e *endless) Read(p []byte) (int, error) {
+	e.given += int64(len(p))
+	return len(p), nil
+}
+
+// DO-11: what a job hands in is counted while it comes. Who sends without end
+// is stopped at the limit, and leaves nothing.
+func TestDO11_AFileIsCountedWhileItComes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, kind := range []string{Archive, "cyclonedx", Dotenv} {
+		body := &endless{}
+		if _, err := w.Store(t.Context(), File{JobID: 7, Type: kind, Format: Raw}, body); err == nil {
+			t.Errorf("%s without end is stored", kind)
+		}
+		if most := w.MaxSize(kind) + 1<<20; body.given > most {
+			t.Errorf("%s: %d bytes were read, %d are allowed", kind, body.given, w.MaxSize(kind))
+		}
+	}
+	if n := w.blobs(t); n != 0 {
+		t.Errorf("%d blobs are left", n)
+	}
+	w.now = w.now.Add(abandoned + time.Minute)
+	for range 2 {
+		if err := w.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := w.count(t, "select count(*) from job_artifacts"); n != 0 {
+		t.Errorf("%d rows are left", n)
+	}
+}
+
+// full is a store that has no room from a number of bytes on.
+type full struct {
+	blob.Store
+	room int64
+}
+
+func (f full) Put(ctx context.Context, key string, body io.Reader, size int64) error {
+	if n, _ := io.CopyN(io.Discard, body, f.room+1); n > f.room {
+		return fmt.Errorf("%w: no space left", blob.ErrUnavailable)
+	}
+	return f.Store.Put(ctx, key, strings.NewReader(""), -1)
+}
+
+// DO-11: a store without room says so, and what was not stored is not there.
+func TestDO11_AStoreWithoutRoomIsACleanRefusal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Blobs = full{w.Blobs, 10}
+	_, err := w.Store(t.Context(), File{JobID: 7, Type: Archive, Format: Zip}, strings.NewReader("more than ten bytes"))
+	if !fault.Is(err, fault.Unavailable) || !errors.Is(err, blob.ErrUnavailable) {
+		t.Errorf("got %v", err)
+	}
+	if files, err := w.Files(t.Context(), 7); err != nil || len(files) != 0 {
+		t.Errorf("%+v, %v", files, err)
+	}
+	w.begin(t, 8)
+	w.say(t, 8, "a log that does not fit into the store\n")
+	w.end(t, 8)
+	if err := w.ArchiveLog(t.Context(), 8); err == nil {
+		t.Error("a log that was not stored counts as archived")
+	}
+	if got := w.seen(t, 8, 0); got != "a log that does not fit into the store\n" {
+		t.Errorf("the log is %q", got)
 	}
 }

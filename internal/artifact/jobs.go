@@ -98,6 +98,9 @@ func (s *Service) removeDoomed(ctx context.Context, sql string, of any) error {
 			}
 			ids = append(ids, f.ID)
 		}
+		if _, err := s.DB.Exec(ctx, sqlRemember, ids, s.Clock.Now()); err != nil {
+			return err
+		}
 		if _, err := s.DB.Exec(ctx, sqlForget, ids); err != nil {
 			return err
 		}

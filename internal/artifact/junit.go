@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"stithy/internal/platform/blob"
 )
 
 const (
@@ -246,11 +248,14 @@ func (s *Service) TestReport(ctx context.Context, jobIDs ...int64) (Report, erro
 		}
 		body, err := s.Blobs.Open(ctx, f.key, 0, -1)
 		if err != nil {
-			return report, err
+			return report, told(err)
 		}
 		suite := Suite{JobID: f.JobID}
 		suite.Cases, err = readJUnit(f.Format, body)
 		_ = body.Close()
+		if errors.Is(err, blob.ErrUnavailable) {
+			return report, told(err)
+		}
 		if err != nil {
 			suite.Error = "JUnit XML parsing failed: " + err.Error()
 		}

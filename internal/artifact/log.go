@@ -170,7 +170,7 @@ func (s *Service) OpenLog(ctx context.Context, jobID, from int64) (body io.ReadC
 	from = max(from, 0)
 	if l.ArchivedAt != nil && l.ErasedAt == nil && from < l.Size {
 		body, err := s.Blobs.Open(ctx, logKey(jobID), from, -1)
-		return body, l.Size, err
+		return body, l.Size, told(err)
 	}
 	r := &logReader{ctx: ctx, s: s, jobID: jobID, at: from, end: l.Size - int64(l.HeldBytes)}
 	size = r.end
@@ -348,10 +348,10 @@ func (s *Service) EraseAll(ctx context.Context, tx pgx.Tx, jobID int64) error {
 func readAll(ctx context.Context, store blob.Store, key string, most int64) ([]byte, error) {
 	body, err := store.Open(ctx, key, 0, -1)
 	if err != nil {
-		return nil, err
+		return nil, told(err)
 	}
 	defer func() { _ = body.Close() }()
 	var text bytes.Buffer
 	_, err = io.Copy(&text, io.LimitReader(body, most))
-	return text.Bytes(), err
+	return text.Bytes(), told(err)
 }

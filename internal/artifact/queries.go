@@ -65,8 +65,8 @@ const fileColumns = `a.id, a.project_id, a.job_id, a.file_type, a.file_format, a
 const (
 	sqlStoring = `
 insert into job_artifacts as a
-	(project_id, job_id, state, file_type, file_format, filename, blob_key, public, created_at, updated_at)
-values ($1, $2, 'storing', $3, $4, $5, $6, $7, $8, $8)
+	(project_id, job_id, state, file_type, file_format, filename, blob_key, public, locked, created_at, updated_at)
+values ($1, $2, 'storing', $3, $4, $5, $6, $7, $8, $9, $9)
 returning a.id`
 	sqlStored = `
 update job_artifacts as a set state = 'stored', size = $2, sha256 = $3, expire_at = $4, updated_at = $5
@@ -75,26 +75,38 @@ returning ` + fileColumns
 
 	sqlFiles = `
 select ` + fileColumns + ` from job_artifacts a
-where a.job_id = any($1) and a.state = 'stored' and (a.kept or a.expire_at is null or a.expire_at > $2)
+where a.job_id = any($1) and a.state = 'stored' and (a.kept or a.locked or a.expire_at is null or a.expire_at > $2)
 order by a.job_id, a.id limit $3`
 	sqlFileOfType = `select ` + fileColumns + ` from job_artifacts a where a.job_id = $1 and a.file_type = $2 and a.state = 'stored'`
 
-	sqlKeep        = `update job_artifacts set kept = true, updated_at = $2 where job_id = $1 and state = 'stored'`
-	sqlRemoveFiles = `update job_artifacts set state = 'removing', updated_at = $2 where job_id = $1 and state <> 'removing'`
+	sqlKeep   = `update job_artifacts set kept = true, updated_at = $2 where job_id = $1 and state = 'stored'`
+	sqlUnlock = `update job_artifacts set locked = false, updated_at = $2 where job_id = any($1) and locked`
+	// What people removed did not expire: nothing is to be remembered of it.
+	sqlRemoveFiles = `update job_artifacts set state = 'removing', expire_at = null, updated_at = $2 where job_id = $1 and state <> 'removing'`
+
+	// Jobs whose archive was there and had its time.
+	sqlExpired = `
+select distinct job_id from job_artifacts
+where job_id = any($1) and file_type = 'archive' and not kept and not locked and expire_at <= $2`
 
 	sqlExpire = `
 update job_artifacts set state = 'removing', updated_at = $1 where id in (
 	select a.id from job_artifacts a
-	where a.state = 'stored' and a.expire_at is not null and not a.kept and a.expire_at <= $1
+	where a.state = 'stored' and a.expire_at is not null and not a.kept and not a.locked and a.expire_at <= $1
 	order by a.expire_at, a.id limit $2 for update skip locked)`
 	// Uploads that nobody finished.
 	sqlAbandon = `
 update job_artifacts set state = 'removing', updated_at = $1 where id in (
-	select a.id from job_artifacts a where a.state <> 'stored' and a.state = 'storing' and a.updated_at < $2
+	select a.id from job_artifacts a where a.state = 'storing' and a.updated_at < $2
 	order by a.updated_at, a.id limit $3 for update skip locked)`
 	sqlDoomed = `
-select a.id, a.blob_key from job_artifacts a where a.state <> 'stored' and a.state = 'removing' and a.updated_at <= $1
+select a.id, a.blob_key from job_artifacts a where a.state = 'removing' and a.updated_at <= $1
 order by a.updated_at, a.id limit $2`
 	sqlDoomedOf = `select a.id, a.blob_key from job_artifacts a where a.job_id = $1 and a.state = 'removing' order by a.id limit $2`
-	sqlForget   = `delete from job_artifacts where id = any($1) and state = 'removing'`
+	// That there was an archive is remembered without its bytes: who depends on
+	// it has to hear that it is gone.
+	sqlRemember = `
+update job_artifacts set state = 'expired', updated_at = $2
+where id = any($1) and state = 'removing' and file_type = 'archive' and expire_at <= $2`
+	sqlForget = `delete from job_artifacts where id = any($1) and state = 'removing'`
 )

@@ -73,7 +73,7 @@ func (s *Service) list(ctx context.Context, f File) (*zip.Reader, error) {
 	r, err := zip.NewReader(at, f.Size)
 	switch {
 	case at.failed != nil:
-		return nil, at.failed
+		return nil, told(at.failed)
 	case errors.Is(err, zip.ErrInsecurePath):
 		err = nil // each name is judged when it is asked for
 	case err != nil:
@@ -138,7 +138,7 @@ func (s *Service) OpenEntry(ctx context.Context, f File, name string) (io.ReadCl
 	}
 	body, err := s.Blobs.Open(ctx, f.key, start, packed)
 	if err != nil {
-		return nil, Entry{}, err
+		return nil, Entry{}, told(err)
 	}
 	e := &entry{raw: body, from: body, left: int64(found.UncompressedSize64), crc: crc32.NewIEEE(), want: found.CRC32}
 	if found.Method == zip.Deflate {

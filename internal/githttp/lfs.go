@@ -2,6 +2,7 @@ package githttp
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 
 	"stithy/internal/gitstore"
@@ -37,7 +38,9 @@ func (d *Door) serveLFS(w http.ResponseWriter, r *http.Request, t target) error 
 	if err != nil {
 		return err
 	}
-	d.LFS.Serve(w, r, v, t.rest)
+	if err := d.LFS.Serve(w, r, v, t.rest); err != nil && r.Context().Err() == nil {
+		d.Log.LogAttrs(r.Context(), slog.LevelError, "serving large files", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
+	}
 	return nil
 }
 

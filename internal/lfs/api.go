@@ -1,6 +1,7 @@
 package lfs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,15 +47,17 @@ func (s *Service) Writes(method, rest string) bool {
 	return method == http.MethodPut
 }
 
-// Serve answers a request to a path below a repository.
-func (s *Service) Serve(w http.ResponseWriter, r *http.Request, v Visit, rest string) {
+// Serve answers a request to a path below a repository. The error has been
+// answered, too: it is what the client was not told, for the log.
+func (s *Service) Serve(w http.ResponseWriter, r *http.Request, v Visit, rest string) error {
 	reply, err := s.serve(w, r, v, rest)
-	switch {
-	case err != nil:
-		s.refuse(w, err)
-	case reply != nil:
+	if err != nil {
+		return s.refuse(w, err)
+	}
+	if reply != nil {
 		write(w, reply.status, reply.body)
 	}
+	return nil
 }
 
 // answer is what a request comes to; nil when it was written already.
@@ -351,15 +354,20 @@ func read(w http.ResponseWriter, r *http.Request, into any) error {
 	return fault.Say(fault.Unprocessable, "the body is not valid JSON")
 }
 
-func (s *Service) refuse(w http.ResponseWriter, err error) {
+func (s *Service) refuse(w http.ResponseWriter, err error) (hidden error) {
 	status, text := http.StatusInternalServerError, "Internal error."
-	if f, known := fault.Of(err); known {
-		status, text = httpapi.StatusOf(f.Kind), f.Text
+	f, known := fault.Of(err)
+	if known {
+		status, text = httpapi.StatusOf(f.Kind), cmp.Or(f.Text, f.Reason)
 	}
 	if status == http.StatusNotFound {
 		text = "Not found."
 	}
 	write(w, status, map[string]string{"message": text})
+	if status < http.StatusInternalServerError || err == error(f) { //nolint:errorlint // whether it is that very value
+		return nil
+	}
+	return err
 }
 
 func write(w http.ResponseWriter, status int, body any) {

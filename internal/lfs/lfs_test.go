@@ -83,7 +83,7 @@ func (w *world) visit(v lfs.Visit, method, path, body string) reply {
 	r.Header.Set("Authorization", "Basic bWU6dG9rZW4=")
 	rest, _, _ := strings.Cut(path, "?")
 	rec := httptest.NewRecorder()
-	w.Serve(rec, r, v, rest)
+	_ = w.Serve(rec, r, v, rest)
 	return reply{rec.Code, rec.Body.String()}
 }
 
@@ -411,5 +411,39 @@ func TestATicketSpeaksForItsHolderAndForHalfAnHour(t *testing.T) {
 	w.now = w.now.Add(life)
 	if _, ok := w.ReadTicket(secret.Reveal()); ok {
 		t.Error("the ticket outlives its time")
+	}
+}
+
+// CI-16: no address of a large file is a proof by itself; a ticket is, and says
+// one thing: who, where, whether they may write, and until when.
+func TestCI16_ATicketMeansOneThing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	holders := []lfs.Holder{
+		{UserID: 7, ProjectID: 81}, {UserID: 78, ProjectID: 1}, {KeyID: 7, ProjectID: 81}, {UserID: 7, KeyID: 8, ProjectID: 1},
+		{UserID: 7, ProjectID: 81, Push: true}, {ProjectID: 781},
+	}
+	for _, h := range holders {
+		secret, _, err := w.Ticket(h.UserID, h.KeyID, h.ProjectID, h.Push)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := secret.Reveal()
+		if got, ok := w.ReadTicket(text); !ok || got != h {
+			t.Errorf("%+v reads %+v", h, got)
+		}
+		for _, bent := range []string{text + "00", text[:len(text)-2], text + text[5:], strings.ToUpper(text), "lfst-" + text} {
+			if got, ok := w.ReadTicket(bent); ok {
+				t.Errorf("a bent ticket reads %+v", got)
+			}
+		}
+	}
+	// What the box sealed for something else is no ticket.
+	sealed, err := w.Box.Seal([]byte(`{"u":1,"p":1,"w":true,"t":99999999999}`), "job_logs.sealed_masks:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := w.ReadTicket("lfst-" + hex.EncodeToString(sealed)); ok {
+		t.Errorf("sealed for a log, it reads %+v", got)
 	}
 }

@@ -42,6 +42,7 @@ var (
 	errMissing  = fault.Missing("Object")
 	errMismatch = errors.New("lfs: the bytes are not what the digest says")
 	errBusy     = fault.Say(fault.Unavailable, "The object is being removed. Try again in a minute.")
+	errStore    = fault.Say(fault.Unavailable, "The store of large files cannot be reached. Try again in a minute; if this stays, tell an administrator.")
 	errSize     = fault.Say(fault.Unprocessable, "The object is known with another size.")
 )
 
@@ -106,7 +107,7 @@ func (s *Service) Store(ctx context.Context, projectID int64, o Object, body io.
 		return fault.Say(fault.Unprocessable, "The bytes are not what the digest and the size say.")
 	}
 	if err != nil {
-		return err
+		return told(err)
 	}
 	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlLink, projectID, o.OID, s.Clock.Now()); err != nil {
@@ -163,7 +164,16 @@ func (s *Service) Open(ctx context.Context, projectID int64, oid string) (int64,
 		return 0, nil, err
 	}
 	body, err := s.Blobs.Open(ctx, Object{OID: oid}.key(), 0, -1)
-	return size, body, err
+	return size, body, told(err)
+}
+
+// told is a failure of the store in words for those who wait; what the store
+// said is for the log.
+func told(err error) error {
+	if errors.Is(err, blob.ErrUnavailable) {
+		return errors.Join(errStore, err)
+	}
+	return err
 }
 
 // OnForked gives a fork what its source has.

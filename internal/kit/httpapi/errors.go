@@ -40,6 +40,9 @@ var dialect = map[fault.Kind]struct {
 	fault.Unavailable:       {http.StatusServiceUnavailable, "503 Service Unavailable"},
 }
 
+// retryAfter is how many seconds a client waits for what is not available.
+const retryAfter = "10"
+
 // StatusOf is the status of a kind of fault, for doors that have a dialect of
 // their own.
 func StatusOf(kind fault.Kind) int { return dialect[kind].status }
@@ -74,6 +77,9 @@ func writeError(w http.ResponseWriter, err error) {
 			"error_description": "The request requires higher privileges than provided by the access token.",
 			"scope":             strings.Join(f.Scopes, " "),
 		})
+	case fault.Unavailable:
+		w.Header().Set("Retry-After", retryAfter)
+		writeJSON(w, says.status, map[string]any{"message": message(f, says.words)})
 	case fault.TooMany:
 		writeJSON(w, says.status, map[string]any{"message": map[string]string{
 			"error": "This " + cmp.Or(f.Subject, "endpoint") + " has been requested too many times. Try again later.",

@@ -381,7 +381,9 @@ func (x *exchange) moved(m *MovedError) {
 	writeText(x.w, http.StatusMovedPermanently, "This resource has been moved permanently to "+to)
 }
 
-// fail writes the error; what no client may see is logged here, once.
+// fail writes the error; what no client may see is logged here, once. What is
+// joined to the word that something is not available says why, and is for the
+// log.
 func (x *exchange) fail(err error) {
 	if m, ok := errors.AsType[*MovedError](err); ok {
 		x.moved(m)
@@ -390,7 +392,9 @@ func (x *exchange) fail(err error) {
 	if h, ok := errors.AsType[*headedError](err); ok {
 		setHeaders(x.w.Header(), h.header)
 	}
-	if _, shown := fault.Of(err); !shown && !errors.Is(err, errNotText) && x.r.Context().Err() == nil {
+	f, shown := fault.Of(err)
+	hidden := !shown || (f.Kind == fault.Unavailable && err != error(f)) //nolint:errorlint // whether it is that very value
+	if hidden && !errors.Is(err, errNotText) && x.r.Context().Err() == nil {
 		x.log("request failed", err, nil)
 	}
 	writeError(x.w, err)

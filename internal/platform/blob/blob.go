@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +21,9 @@ var (
 	ErrNotFound = errors.New("blob: not found")
 	// ErrSize says that a reader gave another number of bytes than was announced.
 	ErrSize = errors.New("blob: size is not what was announced")
+	// ErrUnavailable says that the store failed, not who asked: it cannot be
+	// reached, or has no room. The same may work later.
+	ErrUnavailable = errors.New("blob: the store is not available")
 )
 
 // Info is what a store knows of a blob.
@@ -52,6 +56,14 @@ type Store interface {
 // s3://key:secret@host/bucket?region=r. Without one it is a folder of the data
 // directory.
 func Open(address, dataDir string) (Store, error) {
+	s, err := open(address, dataDir)
+	if err != nil {
+		return nil, err
+	}
+	return blamed{s}, nil
+}
+
+func open(address, dataDir string) (Store, error) {
 	if address == "" {
 		return openFolder(filepath.Join(dataDir, "blobs"))
 	}
@@ -66,6 +78,55 @@ func Open(address, dataDir string) (Store, error) {
 		return openBucket(u)
 	}
 	return nil, fmt.Errorf("blob_url: %s is none of file and s3", u.Scheme)
+}
+
+// blamed tells failures of the store from those of whoever asked.
+type blamed struct{ Store }
+
+func (b blamed) Put(ctx context.Context, key string, body io.Reader, size int64) error {
+	seen := &witness{from: body}
+	err := b.Store.Put(ctx, key, seen, size)
+	if seen.failed.Load() {
+		return err
+	}
+	return blame(ctx, key, err)
+}
+
+func (b blamed) Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+	body, err := b.Store.Open(ctx, key, offset, length)
+	return body, blame(ctx, key, err)
+}
+
+func (b blamed) Stat(ctx context.Context, key string) (Info, error) {
+	info, err := b.Store.Stat(ctx, key)
+	return info, blame(ctx, key, err)
+}
+
+func (b blamed) Delete(ctx context.Context, key string) error {
+	return blame(ctx, key, b.Store.Delete(ctx, key))
+}
+
+// blame marks an error that is neither of the key, nor of what was sent, nor of
+// somebody who did not wait.
+func blame(ctx context.Context, key string, err error) error {
+	if err == nil || ctx.Err() != nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrSize) || checkKey(key) != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// witness knows whether a body failed by itself.
+type witness struct {
+	from   io.Reader
+	failed atomic.Bool // a client of HTTP may read on by itself
+}
+
+func (w *witness) Read(p []byte) (int, error) {
+	n, err := w.from.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.failed.Store(true)
+	}
+	return n, err
 }
 
 // maxKey leaves room for the folder that a key lies in.

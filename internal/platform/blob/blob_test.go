@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -273,5 +274,81 @@ func TestAnAddressThatIsNoStoreIsRefusedWithoutItsPassword(t *testing.T) {
 		if err == nil || strings.Contains(fmt.Sprint(err), "CANARY") {
 			t.Errorf("%s: %v", address, err)
 		}
+	}
+}
+
+// What a store cannot do is told from what was wrongly asked of it: the one may
+// work later.
+func TestAStoreThatFailsIsBlamedAndNobodyElse(t *testing.T) {
+	t.Parallel()
+	backend := s3mem.New()
+	if err := backend.CreateBucket("blobs"); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(gofakes3.New(backend).Server())
+	dir := t.TempDir()
+	for kind, c := range map[string]struct {
+		address string
+		fell    func()
+	}{
+		"bucket": {"s3://key:secret@" + strings.TrimPrefix(server.URL, "http://") + "/blobs?tls=false&region=eu-1", server.Close},
+		"folder": {"file://" + dir, func() { _ = os.RemoveAll(dir) }},
+	} {
+		s, err := Open(c.address, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, s, "a/b", "there")
+		canceled, cancel := context.WithCancel(t.Context())
+		cancel()
+		for what, err := range map[string]error{
+			"a body that breaks": s.Put(t.Context(), "a/c", iotest.ErrReader(errors.New("cable cut")), 8),
+			"a body too short":   s.Put(t.Context(), "a/c", strings.NewReader("abc"), 8),
+			"a bad key":          s.Put(t.Context(), "../c", strings.NewReader("abc"), 3),
+			"who did not wait":   s.Put(canceled, "a/c", strings.NewReader("abc"), 3),
+		} {
+			if err == nil || errors.Is(err, ErrUnavailable) {
+				t.Errorf("%s: %s: %v", kind, what, err)
+			}
+		}
+		if _, err := s.Stat(t.Context(), "a/none"); !errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnavailable) {
+			t.Errorf("%s: what is not there: %v", kind, err)
+		}
+		c.fell()
+		if err := s.Put(t.Context(), "a/c", strings.NewReader("abc"), 3); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("%s: putting: %v", kind, err)
+		}
+		if kind == "folder" {
+			continue // a file of a folder that is gone is not there
+		}
+		if _, err := s.Open(t.Context(), "a/b", 0, -1); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("%s: opening: %v", kind, err)
+		}
+		if _, err := s.Stat(t.Context(), "a/b"); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("%s: looking: %v", kind, err)
+		}
+		if err := s.Delete(t.Context(), "a/b"); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("%s: removing: %v", kind, err)
+		}
+	}
+}
+
+func TestAConnectionOnWhichNothingMovesBreaks(t *testing.T) {
+	t.Parallel()
+	near, far := net.Pipe()
+	defer far.Close()
+	c := &impatient{Conn: near, most: 20 * time.Millisecond}
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("reading: %v", err)
+	}
+	if _, err := c.Write([]byte("x")); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("writing: %v", err)
+	}
+	go func() { _, _ = io.CopyN(far, far, 1) }()
+	if _, err := c.Write([]byte("x")); err != nil {
+		t.Errorf("writing to somebody who reads again: %v", err)
+	}
+	if _, err := c.Read(make([]byte, 1)); err != nil {
+		t.Errorf("reading what is there: %v", err)
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -14,6 +16,32 @@ import (
 
 // partSize is how much of a large blob is in memory at a time.
 const partSize = 16 << 20
+
+// stalled is how long the store may be silent while it is to take or to give
+// bytes. Whoever waits longer holds up a runner that could try again.
+const stalled = 2 * time.Minute
+
+// impatient is a connection that breaks when nothing moves on it.
+type impatient struct {
+	net.Conn
+	most time.Duration
+}
+
+func (c *impatient) Read(p []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(c.most)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+// Write also gives the answer more time, which is waited for from the
+// beginning of a request on.
+func (c *impatient) Write(p []byte) (int, error) {
+	if err := c.SetDeadline(time.Now().Add(c.most)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
 
 // bucket keeps blobs in an S3 bucket below a prefix.
 type bucket struct {
@@ -37,9 +65,21 @@ func openBucket(u *url.URL) (Store, error) {
 		secret, _ := u.User.Password()
 		login = credentials.NewStaticV4(u.User.Username(), secret, "")
 	}
+	secure := u.Query().Get("tls") != "false"
+	transport, err := minio.DefaultTransport(secure)
+	if err != nil {
+		return nil, fmt.Errorf("blob_url: %w", err)
+	}
+	connect := transport.DialContext
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := connect(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &impatient{Conn: conn, most: stalled}, nil
+	}
 	client, err := minio.New(u.Host, &minio.Options{
-		Creds: login, Secure: u.Query().Get("tls") != "false", Region: u.Query().Get("region"), BucketLookup: minio.BucketLookupPath,
-		MaxRetries: 3,
+		Creds: login, Secure: secure, Region: u.Query().Get("region"), BucketLookup: minio.BucketLookupPath, MaxRetries: 3, Transport: transport,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("blob_url: %w", err)
@@ -81,7 +121,24 @@ func (b *bucket) Open(ctx context.Context, key string, offset, length int64) (io
 	}
 	core := minio.Core{Client: b.client}
 	body, _, _, err := core.GetObject(ctx, b.name, b.prefix+key, options)
-	return body, absent(err)
+	if err != nil {
+		return nil, absent(err)
+	}
+	return &fetched{ReadCloser: body, ctx: ctx}, nil
+}
+
+// fetched blames the store for what breaks off on the way.
+type fetched struct {
+	io.ReadCloser
+	ctx context.Context
+}
+
+func (f *fetched) Read(p []byte) (int, error) {
+	n, err := f.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) && f.ctx.Err() == nil {
+		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return n, err
 }
 
 func (b *bucket) Stat(ctx context.Context, key string) (Info, error) {

@@ -80,7 +80,7 @@ func keys() []key {
 		},
 		{
 			name: "blob_url", secret: true,
-			doc: "Object store of artifacts, logs, uploads and sites: `s3://bucket`, or `file:///folder`.",
+			doc: "Object store of artifacts, logs, uploads and sites: `s3://key:secret@host/bucket?region=r`, or `file:///folder`.",
 			set: func(c *Config, s string) error {
 				c.BlobURL = secretbox.Secret(s)
 				return urlOf(s, "s3://bucket or file:///folder", "s3", "file")
