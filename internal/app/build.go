@@ -212,6 +212,7 @@ func assemble(cfg *config.Config, log *slog.Logger, now clock.Clock, db *postgre
 	})
 	a.Tokens.Resolve(access.JobToken, a.dispatch.Bearer)
 	a.projects.JobTokensBy(a.dispatch.Opens)
+	a.pipelines.JobTokensBy(a.dispatch.Caller)
 	a.audit = audit.New(db, now, names)
 	a.metrics = telemetry.NewMetrics(setting.Version, a.Settings.Instance().Revision)
 	for _, room := range []interface{ Register(*jobqueue.Registry) }{

@@ -236,6 +236,17 @@ type Job struct {
 // Bridge reports whether the job starts another pipeline instead of running.
 func (j *Job) Bridge() bool { return j.Trigger != nil }
 
+// Follows is the project whose latest pipeline a job mirrors that has none of
+// its own; unexpanded.
+func (j *Job) Follows() string {
+	for _, n := range j.Needs {
+		if n.Pipeline != "" && n.Job == "" {
+			return n.Pipeline
+		}
+	}
+	return ""
+}
+
 // AllowFailure says which failures do not count.
 type AllowFailure struct {
 	Allowed   bool  `json:"allowed,omitempty"`

@@ -157,6 +157,13 @@ func (s *Service) dependencies(ctx context.Context, who *user.User, p *project.P
 		}
 		ids = append(ids, j.ID)
 	}
+	gone, err := s.Artifacts.Expired(ctx, ids...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(gone) > 0 {
+		return nil, nil, errDependency
+	}
 	files, err := s.Artifacts.Files(ctx, ids...)
 	if err != nil {
 		return nil, nil, err

@@ -154,8 +154,18 @@ func (s *Service) store(ctx context.Context, r *run, u Upload, body io.Reader) e
 	if d, never, err := ciconfig.ParseDuration(text); err == nil && !never && d > 0 {
 		f.ExpireIn = &d
 	}
-	_, err := s.Artifacts.Store(ctx, f, body)
-	return err
+	var err error
+	if f.Locked, err = s.Pipelines.Locked(ctx, r.PipelineID); err != nil {
+		return err
+	}
+	if _, err := s.Artifacts.Store(ctx, f, body); err != nil || !f.Locked {
+		return err
+	}
+	// A newer pipeline may have come to its end while the bytes came.
+	if still, err := s.Pipelines.Locked(ctx, r.PipelineID); err != nil || still {
+		return err
+	}
+	return s.DB.InTx(ctx, func(tx pgx.Tx) error { return s.Artifacts.Unlock(ctx, tx, r.JobID) })
 }
 
 // archive finds the archive of a job for one that runs: of the same project,

@@ -60,6 +60,24 @@ func (s *Service) Bearer(ctx context.Context, p access.Presented) (*user.User, a
 	return u, access.Credential{Kind: access.JobToken, ID: r.JobID}, err
 }
 
+// Caller finds the job of a token that is presented to start a pipeline.
+func (s *Service) Caller(ctx context.Context, secret string) (*pipeline.Caller, error) {
+	r, err := s.run(ctx, secret)
+	if err != nil || r == nil {
+		return nil, err
+	}
+	caller := &pipeline.Caller{JobID: r.JobID}
+	if !r.alive() || r.UserID == nil {
+		return caller, nil
+	}
+	u, err := s.Users.Find(ctx, *r.UserID)
+	if err != nil {
+		return nil, err
+	}
+	caller.By, err = s.Tokens.Admit(u, access.Credential{Kind: access.JobToken, ID: r.JobID})
+	return caller, err
+}
+
 // Opens decides whether the token of a job may be used on a project: always on
 // its own, on others if they are open or both sides allow it. What the person
 // may do there is decided besides.

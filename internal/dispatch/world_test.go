@@ -116,13 +116,14 @@ func newWorld(t testing.TB) *world {
 	})
 	tokens.Resolve(access.JobToken, w.Bearer)
 	projects.JobTokensBy(w.Opens)
+	pipelines.JobTokensBy(w.Caller)
 	bus.When(events, w.OnJobQueued)
 	bus.When(events, w.OnJobUnqueued)
 	bus.When(events, w.OnJobFinished)
 	api := &httpapi.Server{
 		Prefix: "/api/v4", ExternalURL: home, SessionCookie: "_svc_session", Authenticator: tokens, Limits: unlimited{},
 		Limiter: ratelimit.New(now, nil), Clock: now, Log: log,
-		Endpoints: slices.Concat(w.Endpoints(), users.Endpoints(), projects.Endpoints(), repositories.Endpoints(), groups.Endpoints()),
+		Endpoints: slices.Concat(w.Endpoints(), users.Endpoints(), projects.Endpoints(), repositories.Endpoints(), groups.Endpoints(), pipelines.Endpoints()),
 	}
 	w.handler = api.Handler()
 

@@ -276,7 +276,7 @@ func (s *Service) triggerEndpoints() []httpapi.Endpoint {
 	pull := func(route string) httpapi.Spec {
 		return httpapi.Spec{
 			Route: "POST /projects/{id}/" + route, Needs: access.BySecret, Status: http.StatusCreated, Summary: "Run a pipeline with a trigger token.",
-			Also: "needs a trigger token of the project", Note: "The token is the only proof that counts.",
+			Also: "needs a trigger token of the project, or the token of a running job", Note: "The token is the only proof that counts.",
 		}
 	}
 	return []httpapi.Endpoint{

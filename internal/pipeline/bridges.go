@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,6 +14,7 @@ import (
 	"stithy/internal/ciconfig"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
+	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
 	"stithy/internal/user"
@@ -107,6 +109,9 @@ func (s *Service) cross(ctx context.Context, bridge *Job) (Reason, error) {
 	}
 	if spec.Job.Trigger == nil {
 		return InvalidBridgeTrigger, nil
+	}
+	if of := spec.Job.Follows(); of != "" {
+		return s.follow(ctx, by, bridge, ciconfig.Expand(of, s.Predefined(home, parent, nil, false, by.Person)))
 	}
 	vars, err := s.forwarded(ctx, home, parent, spec, by)
 	if err != nil {
@@ -258,7 +263,8 @@ func (s *Service) checkTree(ctx context.Context, parent *Pipeline, target *proje
 	return "", err
 }
 
-// Mirror lets a bridge that waits for its pipeline end as that did.
+// Mirror lets a bridge that waits for its pipeline end as that did, and go on
+// when that does.
 func (s *Service) Mirror(ctx context.Context, pipelineID int64) error {
 	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
 		id, err := postgres.Value[int64](ctx, tx, sqlBridgeOf, pipelineID)
@@ -269,24 +275,27 @@ func (s *Service) Mirror(ctx context.Context, pipelineID int64) error {
 			return err
 		}
 		t, j, err := s.beginOf(ctx, tx, id)
-		if err != nil || j == nil || j.Status != Running {
+		if err != nil || j == nil {
 			return err
 		}
 		down, err := s.Known(ctx, tx, pipelineID)
 		if err != nil {
 			return err
 		}
-		switch down.Status {
-		case Success:
-			err = t.move(j, Succeed)
-		case Canceled:
-			err = t.move(j, Cancel)
-		case Failed, Skipped:
-			return t.drop(ctx, j, UnknownFailure)
-		default:
+		switch {
+		case j.Status == Running:
+			return t.endAs(ctx, j, down.Status)
+		case !j.Status.Ended() || down.Status.Complete():
 			return nil
 		}
-		if err != nil {
+		spec, err := s.SpecOf(ctx, tx, j)
+		if err != nil || spec.Job.Trigger == nil || spec.Job.Trigger.Strategy == "" {
+			return err
+		}
+		if err := t.move(j, Resume); err != nil {
+			return err
+		}
+		if err := t.reopen(j.ID); err != nil {
 			return err
 		}
 		return t.settle(ctx)
@@ -295,6 +304,64 @@ func (s *Service) Mirror(ctx context.Context, pipelineID int64) error {
 		return nil
 	}
 	return err
+}
+
+// endAs lets a bridge take the result of a pipeline, once there is one.
+func (t *turn) endAs(ctx context.Context, j *Job, result Status) error {
+	var err error
+	switch result {
+	case Success:
+		err = t.move(j, Succeed)
+	case Canceled:
+		err = t.move(j, Cancel)
+	case Failed, Skipped:
+		return t.drop(ctx, j, UnknownFailure)
+	default:
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return t.settle(ctx)
+}
+
+const (
+	followEvery = 30 * time.Second // how often a bridge looks at a pipeline that is not its own
+	followMost  = 24 * time.Hour
+)
+
+// follow lets a bridge without a pipeline of its own end as the latest of
+// another project's default branch did. Nothing tells it of that project, so it
+// looks again while that one is on its way.
+func (s *Service) follow(ctx context.Context, by access.Actor, bridge *Job, of string) (Reason, error) {
+	p, _, err := s.Projects.FindByRef(ctx, by, of)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return UpstreamNotFound, nil
+	case err != nil:
+		return "", err
+	case !access.Holds(by, access.ReadPipelines, p.Place()):
+		return InsufficientUpstream, nil
+	}
+	latest, err := found(postgres.One[Pipeline](ctx, s.DB, sqlLatest, p.ID, s.Projects.BranchOf(p)))
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return "", err
+	}
+	switch {
+	case latest != nil && latest.Status.Complete():
+		return "", s.DB.InTx(ctx, func(tx pgx.Tx) error {
+			t, j, err := s.beginOf(ctx, tx, bridge.ID)
+			if err != nil || j == nil || j.Status != Running {
+				return err
+			}
+			return t.endAs(ctx, j, latest.Status)
+		})
+	case s.Clock.Now().Sub(*bridge.StartedAt) > followMost:
+		return StuckOrTimeout, nil
+	}
+	return "", s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		return s.Queue.Insert(ctx, tx, BridgeArgs{JobID: bridge.ID}, jobqueue.Unique(), jobqueue.At(s.Clock.Now().Add(followEvery)))
+	})
 }
 
 // childFiles are those of a child pipeline: also what jobs of the parent left.

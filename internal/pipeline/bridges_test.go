@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi/httpapitest"
@@ -117,4 +118,162 @@ func TestAChildIsCanceledWithItsParentAndChildrenAreNotEndless(t *testing.T) {
 		t.Errorf("children of children of children: %v", got)
 	}
 	w.wantStates(t, pl.ID, "failed down:failed")
+}
+
+// why is why the job of a pipeline failed, or how it stands.
+func (w *world) why(t testing.TB, pipelineID int64, name string) string {
+	t.Helper()
+	j := w.jobs(t, pipelineID)[name]
+	if j.FailureReason != nil {
+		return string(*j.FailureReason)
+	}
+	return string(j.Status)
+}
+
+func TestABridgeGoesOnWhenItsChildIsRetried(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range []string{"depend", "mirror"} {
+		config := strings.Replace(parent, "strategy: depend", "strategy: "+strategy, 1)
+		w := newWorld(t, config)
+		repositorytest.Commit(t, w.repo, "main", "Child", repositorytest.Files{".svc-ci.yml": config, "child.yml": "inner: {script: [x]}\n"})
+		pl := w.create(t)
+		w.run(t, pl.ID, "build", passed)
+		w.carryOn(t)
+		below := w.downstream(t, pl.ID)
+		w.run(t, below, "inner", failed)
+		w.carryOn(t)
+		w.wantStates(t, pl.ID, "failed build:success child:failed after:skipped")
+		bridge := w.jobs(t, pl.ID)["child"]
+
+		if _, err := w.RetryJob(t.Context(), w.actor(access.Developer), w.standing(t, access.Developer), w.jobs(t, below)["inner"].ID); err != nil {
+			t.Fatal(err)
+		}
+		w.carryOn(t)
+		w.wantStates(t, pl.ID, "running build:success child:running after:created")
+		if again := w.jobs(t, pl.ID)["child"]; again.ID != bridge.ID || again.FailureReason != nil || again.FinishedAt != nil {
+			t.Errorf("%s: the bridge is %+v", strategy, again)
+		}
+		w.run(t, below, "inner", passed)
+		w.carryOn(t)
+		w.wantStates(t, pl.ID, "running build:success child:success after:pending")
+		if got := w.downstream(t, pl.ID); got != below {
+			t.Errorf("%s: another pipeline was made: %d", strategy, got)
+		}
+	}
+}
+
+func TestABridgeThatDidNotWaitStaysAsItEnded(t *testing.T) {
+	t.Parallel()
+	const config = "child: {trigger: {include: [{local: child.yml}]}}\n"
+	w := newWorld(t, config)
+	repositorytest.Commit(t, w.repo, "main", "Child", repositorytest.Files{".svc-ci.yml": config, "child.yml": "inner: {script: [x]}\n"})
+	pl := w.create(t)
+	w.carryOn(t)
+	below := w.downstream(t, pl.ID)
+	w.run(t, below, "inner", failed)
+	if _, err := w.RetryJob(t.Context(), w.actor(access.Developer), w.standing(t, access.Developer), w.jobs(t, below)["inner"].ID); err != nil {
+		t.Fatal(err)
+	}
+	w.carryOn(t)
+	w.wantStates(t, pl.ID, "success child:success")
+}
+
+func TestABridgeFollowsTheLatestPipelineOfAnotherProject(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "wait: {needs: {pipeline: house/other}}\n")
+	look := func() (int64, string) {
+		t.Helper()
+		pl := w.create(t)
+		if err := w.Bridge(t.Context(), w.jobs(t, pl.ID)["wait"].ID); err != nil {
+			t.Fatal(err)
+		}
+		return pl.ID, w.why(t, pl.ID, "wait")
+	}
+	if _, got := look(); got != "upstream_bridge_project_not_found" {
+		t.Error(got)
+	}
+	other := projecttest.New(t, w.db, w.home.ID, projecttest.Named("other"), projecttest.Visible(access.Private))
+	repositorytest.New(t, w.db, w.store, other, repositorytest.Files{".svc-ci.yml": "go: {script: [x]}\n"})
+	if _, got := look(); got != "upstream_bridge_project_not_found" {
+		t.Errorf("a project that the person does not see: %s", got)
+	}
+	projecttest.Join(t, w.db, other, w.people[access.Developer], access.Guest)
+	w.exec(t, `update projects set settings = settings || '{"public_jobs": false}' where id = $1`, other.ID)
+	if _, got := look(); got != "insufficient_upstream_permissions" {
+		t.Errorf("a project whose pipelines the person does not see: %s", got)
+	}
+	w.exec(t, `update members set access_level = 30 where project_id = $1`, other.ID)
+	waiting, got := look()
+	if got != "running" {
+		t.Errorf("without a pipeline there: %s", got)
+	}
+	p, err := w.projects.Find(t.Context(), w.actor(access.Developer), other.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		outcome pipeline.Outcome
+		want    string
+	}{{passed, "success"}, {failed, "unknown_failure"}} {
+		up, err := w.Create(t.Context(), w.actor(access.Developer), p, pipeline.Wish{Source: pipeline.FromAPI, Ref: "main"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, got := look()
+		if got != "running" {
+			t.Errorf("while that is on its way: %s", got)
+		}
+		w.run(t, up.ID, "go", c.outcome)
+		if err := w.Bridge(t.Context(), w.jobs(t, id)["wait"].ID); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.why(t, id, "wait"); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+	w.mu.Lock()
+	w.now = w.now.Add(25 * time.Hour)
+	w.mu.Unlock()
+	w.exec(t, `delete from pipelines where project_id = $1`, other.ID)
+	if err := w.Bridge(t.Context(), w.jobs(t, waiting)["wait"].ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.why(t, waiting, "wait"); got != "stuck_or_timeout_failure" {
+		t.Errorf("after a day: %s", got)
+	}
+}
+
+func TestProjectsThatStartEachOtherComeToAnEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "go: {trigger: house/other}\n")
+	other := projecttest.New(t, w.db, w.home.ID, projecttest.Named("other"))
+	projecttest.Join(t, w.db, other, w.people[access.Developer], access.Developer)
+	repositorytest.New(t, w.db, w.store, other, repositorytest.Files{".svc-ci.yml": "go: {trigger: house/forge}\n"})
+	w.create(t)
+	w.carryOn(t)
+	made, err := postgres.Value[int](t.Context(), w.db, `select count(*) from pipelines`)
+	looped, loopErr := postgres.Value[int](t.Context(), w.db, `select count(*) from jobs where failure_reason = 'pipeline_loop_detected'`)
+	if err != nil || loopErr != nil || looped != 1 || made > 10 {
+		t.Errorf("%d pipelines, %d loops, %v %v", made, looped, err, loopErr)
+	}
+}
+
+func TestATreeOfPipelinesHasASize(t *testing.T) {
+	t.Parallel()
+	const config = "child: {when: manual, trigger: {include: [{local: child.yml}]}}\nbuild: {script: [x]}\n"
+	w := newWorld(t, config)
+	repositorytest.Commit(t, w.repo, "main", "Child", repositorytest.Files{".svc-ci.yml": config, "child.yml": "inner: {script: [x]}\n"})
+	for below, want := range map[int]string{998: "success", 999: "reached_max_pipeline_hierarchy_size"} {
+		pl := w.create(t)
+		w.exec(t, `insert into pipelines (project_id, iid, sha, before_sha, ref, tag, status, source, root_id, created_at, updated_at)
+			select project_id, 10000 * id + n, sha, '', ref, tag, 'success', 'parent_pipeline', id, created_at, created_at
+			from pipelines, generate_series(1, $2) n where id = $1`, pl.ID, below)
+		if _, err := w.PlayJob(t.Context(), w.actor(access.Developer), w.standing(t, access.Developer), w.jobs(t, pl.ID)["child"].ID, nil); err != nil {
+			t.Fatal(err)
+		}
+		w.carryOn(t)
+		if got := w.why(t, pl.ID, "child"); got != want {
+			t.Errorf("with %d pipelines below: %s, want %s", below, got, want)
+		}
+	}
 }

@@ -90,7 +90,10 @@ func (t *turn) move(j *Job, e Event) error {
 	case Pending:
 		j.QueuedAt = new(t.now)
 	case Running:
-		j.StartedAt = new(t.now)
+		if e == Run {
+			j.StartedAt = new(t.now)
+		}
+		j.FinishedAt, j.FailureReason = nil, nil
 	case Scheduled:
 		j.ScheduledAt = new(t.now.Add(time.Duration(j.StartIn) * time.Second))
 	case Success, Failed, Canceled:
@@ -281,8 +284,13 @@ func (t *turn) tell(ctx context.Context) error {
 	if t.pipeline.Status == t.was {
 		return nil
 	}
-	if t.pipeline.ParentID != nil && t.pipeline.Status.Complete() {
+	if t.pipeline.ParentID != nil && (t.pipeline.Status.Complete() || t.was.Complete()) {
 		if err := t.s.Queue.Insert(ctx, t.tx, MirrorArgs{PipelineID: t.pipeline.ID}, jobqueue.Unique()); err != nil {
+			return err
+		}
+	}
+	if t.pipeline.Status == Success && !t.pipeline.Child {
+		if err := t.s.outlived(ctx, t.tx, UnlockArgs{ProjectID: t.pipeline.ProjectID, Ref: t.pipeline.Ref, Tag: t.pipeline.Tag, Before: t.pipeline.ID}); err != nil {
 			return err
 		}
 	}

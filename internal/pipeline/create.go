@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"crypto/sha1" //nolint:gosec // see cacheKey
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -122,8 +123,67 @@ func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Projec
 	case plan.Outcome == ciconfig.NoJobs:
 		return nil, errNoJobs
 	}
+	if err := keyCaches(ctx, c, plan); err != nil {
+		return nil, err
+	}
 	d.plan = plan
 	return s.write(ctx, d)
+}
+
+// maxKeyFiles is how many files the caches of one pipeline are named by.
+const maxKeyFiles = 100
+
+// keyCaches names the caches that are named by files: by the commits that
+// touched those last.
+func keyCaches(ctx context.Context, c *scene, plan *ciconfig.Plan) error {
+	var paths []string
+	each := func(do func(index int, cache *ciconfig.Cache)) {
+		for i := range plan.Jobs {
+			for k := range plan.Jobs[i].Cache {
+				if cache := &plan.Jobs[i].Cache[k]; len(cache.KeyFiles) > 0 {
+					do(k, cache)
+				}
+			}
+		}
+	}
+	each(func(_ int, cache *ciconfig.Cache) {
+		for _, path := range cache.KeyFiles {
+			if gitstore.CheckPath(path) == nil {
+				paths = append(paths, path)
+			}
+		}
+	})
+	slices.Sort(paths)
+	if paths = slices.Compact(paths); len(paths) > maxKeyFiles {
+		return refused(fmt.Sprintf("The number of files that caches are named by has exceeded the limit of %d", maxKeyFiles))
+	}
+	last, err := c.repo.LastCommits(ctx, c.commit.ID, paths)
+	if err != nil {
+		return err
+	}
+	each(func(index int, cache *ciconfig.Cache) { cache.Key = cacheKey(index, cache, last) })
+	return nil
+}
+
+// cacheKey is what runners know a cache by that is named by files.
+func cacheKey(index int, cache *ciconfig.Cache, last map[string]gitstore.OID) string {
+	var ids, stems []string
+	for _, path := range cache.KeyFiles {
+		if id, ok := last[path]; ok {
+			ids = append(ids, string(id))
+		}
+		stem, _, _ := strings.Cut(path, ".")
+		stems = append(stems, strings.ReplaceAll(stem, "/", "_"))
+	}
+	digest := "default"
+	if len(ids) > 0 {
+		slices.Sort(ids)
+		digest = fmt.Sprintf("%x", sha1.Sum([]byte(strings.Join(ids, "-")))) //nolint:gosec // a name, as clients know it
+	}
+	if cache.KeyPrefix != "" {
+		return cache.KeyPrefix + "-" + digest
+	}
+	return fmt.Sprintf("%d_%s-%s", index, strings.Join(stems, "_"), digest)
 }
 
 func cut(text string, most int) string {
@@ -391,7 +451,7 @@ func (s *Service) write(ctx context.Context, d *draft) (*Pipeline, error) {
 		}
 		pl.ID, err = postgres.Value[int64](ctx, tx, sqlInsertPipeline, pl.ProjectID, pl.IID, pl.SHA, pl.BeforeSHA, pl.Ref, pl.Tag, pl.Status,
 			pl.Source, pl.Name, pl.FailureReason, pl.YAMLErrors, pl.AutoCancel, pl.FailFast, pl.UserID, pl.PushID, pl.ScheduleID, pl.ParentID,
-			pl.RootID, pl.Child, pl.Depth, pl.CommittedAt, pl.CreatedAt)
+			pl.RootID, pl.Child, pl.Depth, pl.CommittedAt, pl.CreatedAt, s.Settings.Current().KeepLatestArtifact && d.project.Settings.KeepLatestArtifact)
 		if err != nil {
 			return postgres.Faults{"pipelines_push": errAlreadyMade, "pipelines_project_id_fkey": errMissing}.Translate(err)
 		}

@@ -2,14 +2,22 @@ package pipeline_test
 
 import (
 	"encoding/json"
+	"io/fs"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/artifact"
+	"stithy/internal/gitstore"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/pipeline"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/repository"
 )
 
 func decode[T any](t testing.TB, text string) (v T) {
@@ -210,4 +218,153 @@ func TestCI01_AJobRunsAsWhoeverCausedIt(t *testing.T) {
 	if n, err := postgres.Value[int](t.Context(), w.db, `select count(*) from pipelines where ref = 'side'`); n != 0 || err != nil {
 		t.Errorf("%d pipelines of somebody who is blocked, %v", n, err)
 	}
+}
+
+func TestACacheIsNamedByTheCommitsThatTouchedItsFiles(t *testing.T) {
+	t.Parallel()
+	const config = `
+a: {script: [x], cache: [{key: {files: [go.sum, no.such]}, paths: [p]}, {key: {files: [a/b.lock], prefix: $CI_JOB_NAME}, paths: [p]}, {key: plain, paths: [p]}]}
+b: {script: [x], cache: {key: {files: [no.such, ../x]}, paths: [p]}}
+`
+	w := newWorld(t, config)
+	keys := func() []string {
+		t.Helper()
+		pl := w.create(t)
+		var keys []string
+		for _, name := range []string{"a", "b"} {
+			spec, err := w.SpecOf(t.Context(), w.db, w.jobs(t, pl.ID)[name])
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range spec.Job.Cache {
+				keys = append(keys, c.Key)
+			}
+		}
+		return keys
+	}
+	if got := strings.Join(keys(), " "); got != "0_go_no-default $CI_JOB_NAME-default plain 0_no_-default" {
+		t.Errorf("without any of the files: %s", got)
+	}
+	w.commit(t, access.Maintainer, "main", "Sums", map[string]string{"go.sum": "1"})
+	first := keys()
+	if !strings.HasPrefix(first[0], "0_go_no-") || len(first[0]) != len("0_go_no-")+40 || first[1] != "$CI_JOB_NAME-default" {
+		t.Errorf("with one of the files: %v", first)
+	}
+	w.commit(t, access.Maintainer, "main", "Other", map[string]string{"other": "1"})
+	if again := keys(); again[0] != first[0] {
+		t.Errorf("a commit that touches another file changes %s to %s", first[0], again[0])
+	}
+	w.commit(t, access.Maintainer, "main", "Sums", map[string]string{"~go.sum": "2", "a/b.lock": "1"})
+	if again := keys(); again[0] == first[0] || len(again[1]) != len("$CI_JOB_NAME-")+40 {
+		t.Errorf("after both were touched: %v", again)
+	}
+}
+
+func TestTemplatesComeWithTheProgram(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	lint := func(config string) (bool, string) {
+		t.Helper()
+		r := w.as(t, access.Developer).Do(t, "POST", w.at("/ci/lint"), map[string]any{"content": config, "dry_run": true}).WantStatus(t, 200)
+		got := httpapitest.JSON[struct {
+			Valid  bool
+			Errors []string
+		}](t, r)
+		return got.Valid, strings.Join(got.Errors, ", ")
+	}
+	found := 0
+	err := filepath.WalkDir("templates", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		found++
+		name := strings.TrimSuffix(filepath.ToSlash(strings.TrimPrefix(path, "templates/")), ".yml")
+		for _, ending := range []string{".svc-ci.yml", ".gitlab-ci.yml"} {
+			if ok, errors := lint("include: [{template: " + name + ending + "}]\nmine: {stage: test, script: [x]}\n"); !ok {
+				t.Errorf("%s%s: %s", name, ending, errors)
+			}
+		}
+		return nil
+	})
+	if err != nil || found < 6 {
+		t.Errorf("%d templates, %v", found, err)
+	}
+	for _, name := range []string{"No.svc-ci.yml", "../create.svc-ci.yml", "Go", "templates/Go.svc-ci.yml"} {
+		if ok, errors := lint("include: [{template: '" + name + "'}]\nmine: {script: [x]}\n"); ok || !strings.Contains(errors, name) {
+			t.Errorf("%s: %v %s", name, ok, errors)
+		}
+	}
+}
+
+func TestFilesOfTheLatestPipelineOutliveTheirTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simple)
+	hour := time.Hour
+	finish := func(o pipeline.Outcome) (pipelineID, job int64) {
+		t.Helper()
+		pl := w.create(t)
+		job = w.jobs(t, pl.ID)["build"].ID
+		locked, err := w.Locked(t.Context(), pl.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.artifacts.Store(t.Context(), artifact.File{
+			ProjectID: w.project.ID, JobID: job, Type: artifact.Archive, Format: artifact.Zip, ExpireIn: &hour, Locked: locked,
+		}, strings.NewReader("bytes")); err != nil {
+			t.Fatal(err)
+		}
+		w.run(t, pl.ID, "build", passed)
+		w.run(t, pl.ID, "test", o)
+		w.carryOn(t)
+		return pl.ID, job
+	}
+	later := func() {
+		t.Helper()
+		w.mu.Lock()
+		w.now = w.now.Add(2 * hour)
+		w.mu.Unlock()
+		if err := w.artifacts.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	has := func(job int64, want bool, when string) {
+		t.Helper()
+		files, err := w.artifacts.Files(t.Context(), job)
+		if err != nil || (len(files) == 1) != want {
+			t.Errorf("%s: %d files, %v", when, len(files), err)
+		}
+	}
+	_, first := finish(passed)
+	later()
+	has(first, true, "the latest, past its time")
+	_, broken := finish(failed)
+	later()
+	has(first, true, "the latest that succeeded, after one that failed")
+	has(broken, true, "one that failed, and is the latest")
+	_, second := finish(passed)
+	has(first, false, "the former latest")
+	later()
+	has(first, false, "the former latest, swept")
+	has(broken, false, "one that failed before")
+	has(second, true, "the latest")
+
+	w.exec(t, `update projects set settings = settings || '{"keep_latest_artifact": false}' where id = $1`, w.project.ID)
+	_, plain := finish(passed)
+	later()
+	has(second, false, "the former latest, after one that is not kept")
+	has(plain, false, "the latest of a project that keeps none")
+	w.exec(t, `update projects set settings = '{}' where id = $1`, w.project.ID)
+
+	_, last := finish(passed)
+	later()
+	has(last, true, "the latest again")
+	w.in(t, func(tx pgx.Tx) error {
+		return w.OnPushed(t.Context(), tx, repository.Pushed{
+			Project: w.standing(t, access.Maintainer), By: w.actor(access.Maintainer),
+			Updates: []gitstore.RefUpdate{{Name: "refs/heads/main", Old: "1", New: gitstore.Zero}},
+		})
+	})
+	w.carryOn(t)
+	later()
+	has(last, false, "of a branch that is gone")
 }

@@ -1,8 +1,10 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/postgres"
 	"stithy/internal/repository"
 )
 
@@ -96,6 +99,18 @@ type ClearArgs struct {
 // Kind names the job.
 func (ClearArgs) Kind() string { return "pipeline_clear_files" }
 
+// UnlockArgs names pipelines of a ref whose files need not outlive their time
+// any more.
+type UnlockArgs struct {
+	ProjectID int64  `json:"project_id"`
+	Ref       string `json:"ref"`
+	Tag       bool   `json:"tag,omitempty"`
+	Before    int64  `json:"before"` // those with a smaller id
+}
+
+// Kind names the job.
+func (UnlockArgs) Kind() string { return "pipeline_unlock_files" }
+
 // ScheduleArgs names a schedule that is to run, and as whom.
 type ScheduleArgs struct {
 	ScheduleID int64 `json:"schedule_id"`
@@ -124,6 +139,7 @@ func (s *Service) Register(r *jobqueue.Registry) {
 	jobqueue.Register(r, func(ctx context.Context, a ServeArgs) error { return s.Serve(ctx, a.GroupID) })
 	jobqueue.Register(r, func(ctx context.Context, a BridgeArgs) error { return s.Bridge(ctx, a.JobID) })
 	jobqueue.Register(r, func(ctx context.Context, a DueArgs) error { return s.Due(ctx, a.JobID) })
+	jobqueue.Register(r, s.Unlock)
 	jobqueue.Register(r, func(ctx context.Context, a MirrorArgs) error { return s.Mirror(ctx, a.PipelineID) })
 }
 
@@ -132,6 +148,14 @@ const maxPerPush = 4
 
 // OnPushed asks for a pipeline for each ref that a person moved.
 func (s *Service) OnPushed(ctx context.Context, tx pgx.Tx, e repository.Pushed) error {
+	for _, u := range e.Updates {
+		ref := gitstore.Ref{Name: u.Name}
+		if name := cmp.Or(ref.Branch(), ref.TagName()); u.New == gitstore.Zero && name != "" {
+			if err := s.outlived(ctx, tx, UnlockArgs{ProjectID: e.Project.ID, Ref: name, Tag: ref.Branch() == "", Before: math.MaxInt64}); err != nil {
+				return err
+			}
+		}
+	}
 	if !e.By.SignedIn() || e.Push.Via == repository.ViaJob {
 		return nil
 	}
@@ -208,6 +232,46 @@ func pushVariables(options []string) []Variable {
 		}
 	}
 	return vars
+}
+
+// outlived asks for the files of older pipelines to go in their time, if any of
+// them was kept.
+func (s *Service) outlived(ctx context.Context, tx pgx.Tx, args UnlockArgs) error {
+	older, err := postgres.Values[int64](ctx, tx, sqlLocked, args.ProjectID, args.Ref, args.Tag, args.Before, 1)
+	if err != nil || len(older) == 0 {
+		return err
+	}
+	return s.Queue.Insert(ctx, tx, args, jobqueue.Unique())
+}
+
+// Unlock lets the files of older pipelines go in their time. It may run any
+// number of times.
+func (s *Service) Unlock(ctx context.Context, args UnlockArgs) error {
+	for {
+		done := true
+		err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+			ids, err := postgres.Values[int64](ctx, tx, sqlUnlock, args.ProjectID, args.Ref, args.Tag, args.Before, clearBatch)
+			if err != nil || len(ids) == 0 {
+				return err
+			}
+			done = false
+			jobs, err := postgres.Values[int64](ctx, tx, sqlJobsAmong, ids)
+			if err != nil {
+				return err
+			}
+			return s.Artifacts.Unlock(ctx, tx, jobs...)
+		})
+		if err != nil || done {
+			return err
+		}
+	}
+}
+
+// Locked reports whether the files of a pipeline outlive their time, as those
+// of the latest of each ref do. Whoever is changing that is waited for.
+func (s *Service) Locked(ctx context.Context, pipelineID int64) (bool, error) {
+	locked, err := found(postgres.Value[bool](ctx, s.DB, sqlIsLocked, pipelineID))
+	return deref(locked), err
 }
 
 func (s *Service) cancelDownstream(ctx context.Context, args CancelArgs) error {

@@ -70,6 +70,8 @@ const (
 	DownstreamFailed         Reason = "downstream_pipeline_creation_failed"
 	DescendantsTooDeep       Reason = "reached_max_descendant_pipelines_depth"
 	HierarchyTooLarge        Reason = "reached_max_pipeline_hierarchy_size"
+	UpstreamNotFound         Reason = "upstream_bridge_project_not_found"
+	InsufficientUpstream     Reason = "insufficient_upstream_permissions"
 	SecretsProviderMissing   Reason = "secrets_provider_not_found"
 	ProtectedEnvironment     Reason = "protected_environment_failure"
 )
@@ -80,7 +82,7 @@ var Reasons = []Reason{
 	JobExecutionTimeout, ArchivedFailure, UnmetPrerequisites, SchedulerFailure, DataIntegrityFailure, UserBlocked, ProjectDeleted,
 	QuotaExceeded, LoopDetected, NoMatchingRunner, TraceSizeExceeded, BuildsDisabled, EnvironmentFailure, DeploymentRejected,
 	OutdatedDeployment, ForwardDeployment, InsufficientBridgeRights, BridgeProjectNotFound, InvalidBridgeTrigger, DownstreamFailed,
-	DescendantsTooDeep, HierarchyTooLarge, SecretsProviderMissing, ProtectedEnvironment,
+	DescendantsTooDeep, HierarchyTooLarge, UpstreamNotFound, InsufficientUpstream, SecretsProviderMissing, ProtectedEnvironment,
 }
 
 // Known reports whether the reason is one of the list.

@@ -21,6 +21,14 @@ const (
 update resource_groups g set holder_id = $2 where g.id = $1 and (g.holder_id is null or not exists (
 	select 1 from jobs j where j.id = g.holder_id and not j.retried and j.status in ('pending', 'preparing', 'running')))`
 
+	sqlLocked = `select id from pipelines where project_id = $1 and ref = $2 and tag = $3 and id < $4 and locked order by id limit $5`
+	sqlUnlock = `
+update pipelines set locked = false where id in (
+	select id from pipelines where project_id = $1 and ref = $2 and tag = $3 and id < $4 and locked order by id limit $5 for no key update
+) returning id`
+	sqlJobsAmong = `select id from jobs where pipeline_id = any($1) order by id limit 1000000`
+	sqlIsLocked  = `select locked from pipelines where id = $1 for share`
+
 	sqlBridgeOf  = `select id from jobs where downstream_id = $1 order by id desc limit 1`
 	sqlTreeSize  = `select count(*) from (select 1 from pipelines where root_id = $1 limit 1001) t`
 	sqlUpstreams = `

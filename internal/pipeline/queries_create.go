@@ -5,8 +5,8 @@ const (
 		on conflict (project_id) do update set last = pipeline_counters.last + 1 returning last`
 	sqlInsertPipeline = `
 insert into pipelines (project_id, iid, sha, before_sha, ref, tag, status, source, name, failure_reason, yaml_errors, auto_cancel, fail_fast, user_id,
-	push_id, schedule_id, parent_id, root_id, child, depth, committed_at, created_at, updated_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $22) returning id`
+	push_id, schedule_id, parent_id, root_id, child, depth, committed_at, created_at, updated_at, locked)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $22, $23) returning id`
 	sqlPipelineOfPush = `select ` + pipelineColumns + ` from pipelines where push_id = $1 and tag = $2 and ref = $3`
 	sqlInsertJob      = `
 with spec as (insert into job_specs (pipeline_id, document) values ($2, $3) returning id)

@@ -53,10 +53,23 @@ type Deps struct {
 }
 
 // Service is the use cases of pipelines and jobs.
-type Service struct{ Deps }
+type Service struct {
+	Deps
+	callerBy func(context.Context, string) (*Caller, error)
+}
 
 // New puts the room together.
 func New(d Deps) *Service { return &Service{Deps: d} }
+
+// Caller is a job that starts a pipeline by its token.
+type Caller struct {
+	JobID int64
+	By    access.Actor // whom the token speaks for, nobody unless the job runs
+}
+
+// JobTokensBy says which job a token is of, nil for none. It is called while
+// the application is put together.
+func (s *Service) JobTokensBy(find func(context.Context, string) (*Caller, error)) { s.callerBy = find }
 
 var errMissing = fault.Say(fault.NotFound, "404 Not found")
 

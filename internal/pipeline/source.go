@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"net"
 	"os"
@@ -171,8 +172,23 @@ func (f *files) Remote(ctx context.Context, address string) (ciconfig.File, erro
 	return ciconfig.File{Body: body, Location: address, Raw: address}, nil
 }
 
-// Template has none: the instance ships no templates.
-func (f *files) Template(context.Context, string) (ciconfig.File, error) {
+// shipped are configurations to begin with.
+//
+//go:embed templates
+var shipped embed.FS
+
+// Template reads one that comes with the program. Clients write its name with
+// the ending of a configuration file, in the service's spelling or the usual.
+func (f *files) Template(_ context.Context, name string) (ciconfig.File, error) {
+	for _, ending := range []string{f.s.Names.CIFile(), ".gitlab-ci.yml"} {
+		short, ok := strings.CutSuffix(name, ending)
+		if !ok {
+			continue
+		}
+		if body, err := shipped.ReadFile("templates/" + short + ".yml"); err == nil {
+			return ciconfig.File{Body: body, Location: name}, nil
+		}
+	}
 	return ciconfig.File{}, &ciconfig.FetchError{Reason: ciconfig.FileAbsent}
 }
 

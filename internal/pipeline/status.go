@@ -141,6 +141,7 @@ const (
 	Hold       Event = "hold"       // it waits for a person
 	Delay      Event = "delay"      // it waits for its time
 	Unschedule Event = "unschedule" // its time does not count any more
+	Resume     Event = "resume"     // the pipeline that a bridge waited for goes on
 )
 
 // transition is a row of the table of what may happen to a job.
@@ -163,6 +164,7 @@ var transitions = []transition{
 	{Hold, []Status{Created}, Manual},
 	{Delay, []Status{Created}, Scheduled},
 	{Unschedule, []Status{Scheduled}, Manual},
+	{Resume, []Status{Success, Failed, Canceled}, Running},
 }
 
 // ErrTransition is wrapped by what Next says of an event that may not happen

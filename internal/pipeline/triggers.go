@@ -106,7 +106,7 @@ func (s *Service) Pull(ctx context.Context, projectRef, token, ref string, vars 
 	secret := strings.TrimPrefix(token, s.Names.TokenPrefix(wire.TriggerToken))
 	t, err := foundTrigger(postgres.One[Trigger](ctx, s.DB, sqlTriggerByDigest, s.Box.Digest(triggerDigest, secret)))
 	if fault.Is(err, fault.NotFound) {
-		return nil, nil, missing
+		return s.pullByJob(ctx, projectRef, token, ref, vars, payload)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -125,11 +125,64 @@ func (s *Service) Pull(ctx context.Context, projectRef, token, ref string, vars 
 	if _, err := s.DB.Exec(ctx, sqlTriggerUsed, t.ID, s.Clock.Now()); err != nil {
 		return nil, nil, err
 	}
+	if vars, err = withPayload(vars, payload); err != nil {
+		return nil, nil, err
+	}
+	pl, err := s.Create(ctx, by, p, Wish{Source: FromTrigger, Ref: ref, Variables: vars})
+	return p, pl, err
+}
+
+// withPayload adds all that was sent to the variables that were given.
+func withPayload(vars []Variable, payload map[string]any) ([]Variable, error) {
 	text, err := json.Marshal(payload)
+	return append([]Variable{{Key: "TRIGGER_PAYLOAD", Value: string(text), File: true, Raw: true}}, vars...), err
+}
+
+var errNotRunning = fault.Say(fault.Unauthenticated, "Job is not running")
+
+// pullByJob starts a pipeline for a running job, as the job's person and below
+// the job's pipeline: a job that starts its own project again and again comes to
+// an end like a bridge that does so.
+func (s *Service) pullByJob(ctx context.Context, projectRef, token, ref string, vars []Variable, payload map[string]any) (*project.Project, *Pipeline, error) {
+	missing := fault.New(fault.NotFound)
+	if s.callerBy == nil {
+		return nil, nil, missing
+	}
+	caller, err := s.callerBy(ctx, token)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case caller == nil:
+		return nil, nil, missing
+	case !caller.By.SignedIn():
+		return nil, nil, errNotRunning
+	}
+	p, _, err := s.Projects.FindByRef(ctx, caller.By, projectRef)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil, missing
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	vars = append([]Variable{{Key: "TRIGGER_PAYLOAD", Value: string(text), File: true, Raw: true}}, vars...)
-	pl, err := s.Create(ctx, by, p, Wish{Source: FromTrigger, Ref: ref, Variables: vars})
+	job, err := s.KnownJob(ctx, s.DB, caller.JobID)
+	if err != nil {
+		return nil, nil, err
+	}
+	parent, err := s.Known(ctx, s.DB, job.PipelineID)
+	if err != nil {
+		return nil, nil, err
+	}
+	w := Wish{Source: FromPipeline, Ref: ref, parent: parent}
+	if w.Variables, err = withPayload(vars, payload); err != nil {
+		return nil, nil, err
+	}
+	why, err := s.checkTree(ctx, parent, p, &w)
+	if err != nil {
+		return nil, nil, err
+	}
+	if why != "" {
+		return nil, nil, refused("The pipeline would follow from itself too often: " + string(why))
+	}
+	pl, err := s.Create(ctx, caller.By, p, w)
 	return p, pl, err
 }

@@ -298,7 +298,7 @@ func (w *world) carryOn(t testing.TB) {
 	type row struct{ Kind, Args string }
 	for {
 		rows, err := postgres.All[row](t.Context(), w.db, `delete from river_job
-			where kind in ('pipeline_bridge', 'pipeline_mirror', 'pipeline_resource_serve', 'pipeline_cancel', 'pipeline_supersede', 'pipeline_job_due')
+			where kind in ('pipeline_bridge', 'pipeline_mirror', 'pipeline_resource_serve', 'pipeline_cancel', 'pipeline_supersede', 'pipeline_job_due', 'pipeline_unlock_files')
 			returning kind, args::text as args`)
 		if err != nil {
 			t.Fatal(err)
@@ -318,6 +318,8 @@ func (w *world) carryOn(t testing.TB) {
 				err = w.Stop(ctx, decode[pipeline.CancelArgs](t, r.Args).PipelineID)
 			case "pipeline_supersede":
 				err = w.Supersede(ctx, decode[pipeline.SupersedeArgs](t, r.Args).PipelineID)
+			case "pipeline_unlock_files":
+				err = w.Unlock(ctx, decode[pipeline.UnlockArgs](t, r.Args))
 			case "pipeline_job_due":
 				err = w.Due(ctx, decode[pipeline.DueArgs](t, r.Args).JobID)
 			}
