@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 
 	"stithy/internal/kit/access"
@@ -139,5 +141,44 @@ func TestPagesAreThrottledByPersonOrAddressOverAllNodes(t *testing.T) {
 	}
 	if w := nodes[1].browser(t).from(address).send("GET", "/users/sign_in", nil); w.Header().Get("X-Frame-Options") != "DENY" {
 		t.Error("a page without its headers")
+	}
+}
+
+// Runners are nobody: what they send is counted by address, and the refusal
+// says when to come again in the headers that they read.
+func TestRoutesOfRunnersAreThrottledByAddress(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	if err := i.Settings.Update(t.Context(), access.Actor{Person: i.root.Person()}, func(now *setting.Settings) {
+		now.ThrottleUnauthenticatedAPIEnabled, now.ThrottleUnauthenticatedAPIRequestsPerPeriod, now.ThrottleUnauthenticatedAPIPeriodInSeconds = true, 3, 86400
+	}); err != nil {
+		t.Fatal(err)
+	}
+	nodes := i.pair(t)
+	for _, c := range []struct{ method, path string }{
+		{"POST", "/jobs/request"}, {"PATCH", "/jobs/1/trace"}, {"PUT", "/jobs/1"}, {"POST", "/jobs/1/artifacts"}, {"GET", "/jobs/1/artifacts"},
+		{"POST", "/runners/verify"}, {"POST", "/runners"}, {"POST", "/projects/1/trigger/pipeline"},
+	} {
+		address := someAddress()
+		ask := func(n int, from string) *httptest.ResponseRecorder {
+			r := httptest.NewRequest(c.method, "/api/v4"+c.path, strings.NewReader(`{"token":"wrong","ref":"main"}`))
+			r.Header.Set("Content-Type", "application/json")
+			r.RemoteAddr = from
+			w := httptest.NewRecorder()
+			nodes[n%2].handler.ServeHTTP(w, r)
+			return w
+		}
+		for n := range 5 {
+			w := ask(n, address)
+			if throttled := w.Code == http.StatusTooManyRequests; throttled != (n >= 3) {
+				t.Fatalf("%s %s, request %d: %d %s", c.method, c.path, n+1, w.Code, w.Body)
+			}
+			if n >= 3 && (w.Header().Get("Retry-After") == "" || w.Header().Get("RateLimit-ResetTime") == "") {
+				t.Errorf("%s %s: %v", c.method, c.path, w.Header())
+			}
+		}
+		if w := ask(0, someAddress()); w.Code == http.StatusTooManyRequests {
+			t.Errorf("%s %s: another address is refused, too", c.method, c.path)
+		}
 	}
 }
