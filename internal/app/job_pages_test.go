@@ -261,7 +261,7 @@ func TestAConfigurationIsCheckedOnItsPage(t *testing.T) {
 	if s.Code != http.StatusOK || !s.says("The configuration is valid.") || !s.says("make test") || !strings.Contains(s.Body.String(), "&lt;b&gt;") || !s.says(`<th scope="row">test</th>`) {
 		t.Errorf("%d %s", s.Code, s.Body)
 	}
-	s = b.submit(page, path, map[string]string{"content": "build:\n  script: make\n  whn: <script>alert(1)</script>\n"})
+	s = b.submit(page, path, map[string]string{"content": "build:\n  script: make\n  colour: <script>alert(1)</script>\n"})
 	if s.Code != http.StatusOK || !s.says("is not valid") || !s.says("line 3") || strings.Contains(s.Body.String(), "<script>alert") {
 		t.Errorf("%d %s", s.Code, s.Body)
 	}

@@ -127,3 +127,34 @@ func TestManyLiveLogsAreNotAllRemembered(t *testing.T) {
 		t.Errorf("%d are remembered", len(x.byJob))
 	}
 }
+
+// A window costs by its lines, wherever it is in the longest log.
+func BenchmarkAWindowOfALongLog(b *testing.B) {
+	w := newWorld(b)
+	w.begin(b, 7)
+	line := "\x1b[32mok\x1b[0m   12.3s  internal/some/package/of/ours  and 87.4% of its statements\n"
+	log := strings.Repeat(line, MaxLog/len(line))
+	if err := w.Blobs.Put(b.Context(), logKey(7), strings.NewReader(log), int64(len(log))); err != nil {
+		b.Fatal(err)
+	}
+	x := joblog.NewIndexer()
+	_, _ = x.Write([]byte(log))
+	if err := w.putIndex(b.Context(), 7, x.Index()); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := w.DB.Exec(b.Context(), "update job_logs set size = $1, closed_at = now(), archived_at = now(), sealed_masks = null", len(log)); err != nil {
+		b.Fatal(err)
+	}
+	n := int64(0)
+	for b.Loop() {
+		index, err := w.LogIndex(b.Context(), 7)
+		if err != nil {
+			b.Fatal(err)
+		}
+		n = (n + 123_457) % index.Lines
+		show := joblog.Around(n + 1)
+		if _, _, err := w.ReadLines(b.Context(), 7, index.Before(show.First()), MaxLog, show.Take); err != nil || len(show.HTML()) == 0 {
+			b.Fatal(err)
+		}
+	}
+}

@@ -113,7 +113,11 @@ func (x *visit) jobFacts(j *pipeline.Job, pl *pipeline.Pipeline) (*jobBody, erro
 		Started: x.moment(j.StartedAt), Took: x.took(j.StartedAt, j.FinishedAt), Erased: x.moment(j.ErasedAt),
 	}
 	if j.QueuedAt != nil && (j.StartedAt != nil || j.Status == pipeline.Pending) {
-		body.Queued = x.took(j.QueuedAt, j.StartedAt)
+		until := x.Clock.Now()
+		if j.StartedAt != nil {
+			until = *j.StartedAt
+		}
+		body.Queued = lasted(max(0, until.Sub(*j.QueuedAt)))
 	}
 	if j.Environment != nil {
 		body.Environment = *j.Environment

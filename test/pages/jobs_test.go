@@ -142,6 +142,6 @@ func (f *forge) jobPages() []page {
 		{Name: "variables-instance", Path: "/admin/variables", As: "root"},
 		{Name: "lint", Path: at + "/ci/lint", As: "ada", Small: true},
 		{Name: "lint-valid", Path: at + "/ci/lint", As: "ada", Send: "content", Text: configuration},
-		{Name: "lint-invalid", Path: at + "/ci/lint", As: "ada", Send: "content", Text: "build:\n  script: make\n  whn: later\n  stage: nowhere\n"},
+		{Name: "lint-invalid", Path: at + "/ci/lint", As: "ada", Send: "content", Text: "build:\n  script: make\n  colour: later\n  stage: nowhere\n"},
 	}
 }
