@@ -200,7 +200,7 @@ func (s *Service) before(ctx context.Context, who *user.User, p *project.Project
 	}
 	var jobs []earlier
 	var err error
-	if names == nil || len(names) > 0 {
+	if len(names) > 0 || (names == nil && c.job.StageIndex > 0) {
 		if jobs, err = postgres.All[earlier](ctx, s.DB, sqlEarlier, c.pipeline.ID, c.job.ID, names, c.job.StageIndex); err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@
 package front
 
 import (
+	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -187,6 +188,16 @@ func (w *recorder) Write(b []byte) (int, error) {
 	}
 	n, err := w.ResponseWriter.Write(b)
 	w.bytes += int64(n)
+	return n, err
+}
+
+// ReadFrom lets files go to the socket without passing through us.
+func (w *recorder) ReadFrom(from io.Reader) (int64, error) {
+	if w.code == 0 {
+		w.code = http.StatusOK
+	}
+	n, err := io.Copy(w.ResponseWriter, from)
+	w.bytes += n
 	return n, err
 }
 

@@ -20,13 +20,15 @@ type JobFilter struct {
 
 // Lists of jobs by status go through an index that ends in status and id, one
 // status after the other: neither a rare status nor a deep page is walked to.
+// Whose jobs they are is said by a query: who is known to have many would make
+// the planner walk all jobs by id, in the hope of soon meeting some of them.
 const (
 	jobsByStatus = `unnest(?::text[]) as wanted (one) cross join lateral (select ` + jobColumns + ` from jobs j
-		where j.project_id = ? and j.status = wanted.one and not j.bridge and (? or not j.retried) and j.id < ? order by j.id desc limit ?) jobs`
+		where j.project_id = (select ?::bigint) and j.status = wanted.one and not j.bridge and (? or not j.retried) and j.id < ? order by j.id desc limit ?) jobs`
 	jobsOfRunner = `unnest(?::text[]) as wanted (one) cross join lateral (select ` + jobColumns + ` from jobs j
-		where j.runner_id = ? and j.status = wanted.one and j.id < ? order by j.id desc limit ?) jobs`
+		where j.runner_id = (select ?::bigint) and j.status = wanted.one and j.id < ? order by j.id desc limit ?) jobs`
 	jobsOfRunnerUp = `unnest(?::text[]) as wanted (one) cross join lateral (select ` + jobColumns + ` from jobs j
-		where j.runner_id = ? and j.status = wanted.one and j.id > ? order by j.id limit ?) jobs`
+		where j.runner_id = (select ?::bigint) and j.status = wanted.one and j.id > ? order by j.id limit ?) jobs`
 )
 
 // border is the id that a page by keyset lies beyond, and reach how many rows
@@ -65,7 +67,7 @@ func (s *Service) Jobs(ctx context.Context, projectID int64, f JobFilter, req pa
 		beyond, reach := border(req)
 		l = postgres.From(jobsByStatus, f.Statuses, projectID, f.Retried, beyond, reach)
 	default:
-		l = postgres.From("jobs").Where("project_id = ?", projectID).Where("not bridge")
+		l = postgres.From("jobs").Where("project_id = (select ?::bigint)", projectID).Where("not bridge")
 	}
 	if !f.Retried {
 		l.Where("not retried")
@@ -120,7 +122,7 @@ type Filter struct {
 // List reads one page of a project's pipelines. Children are shown when they
 // are asked for.
 func (s *Service) List(ctx context.Context, projectID int64, f Filter, req paging.Request) (paging.Result[Pipeline], error) {
-	l := postgres.From("pipelines").Columns(pipelineColumns).Where("project_id = ?", projectID)
+	l := postgres.From("pipelines").Columns(pipelineColumns).Where("project_id = (select ?::bigint)", projectID)
 	if f.Source != "" {
 		l.Where("source = ?", f.Source)
 	} else {

@@ -153,7 +153,13 @@ func (x *exchange) stream(ctx context.Context, s Stream) error {
 	if head {
 		return nil
 	}
-	sent, err := io.Copy(x.w, io.MultiReader(bytes.NewReader(first), body))
+	n, err := x.w.Write(first)
+	sent := int64(n)
+	if err == nil {
+		var rest int64
+		rest, err = io.Copy(x.w, body) // a file goes to the socket by itself
+		sent += rest
+	}
 	if err == nil && s.Size >= 0 && sent != s.Size {
 		err = fmt.Errorf("sent %d bytes of %d", sent, s.Size)
 	}
