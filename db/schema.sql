@@ -2145,6 +2145,8 @@ CREATE INDEX pipelines_root ON public.pipelines USING btree (root_id) WHERE (roo
 
 CREATE INDEX pipelines_schedule ON public.pipelines USING btree (schedule_id, id DESC) WHERE (schedule_id IS NOT NULL);
 
+CREATE INDEX pipelines_tags ON public.pipelines USING btree (project_id, id DESC) WHERE (tag AND (NOT child));
+
 CREATE INDEX pipelines_user ON public.pipelines USING btree (user_id, id DESC) WHERE (user_id IS NOT NULL);
 
 CREATE INDEX project_custom_attributes_search ON public.project_custom_attributes USING btree (key, value, project_id);
