@@ -80,7 +80,7 @@ func TestCI02_CodeOfAForkGetsWhatTheForkHas(t *testing.T) {
 	give(fork.Entity(), "DEPLOY_KEY", theirs, false)
 	w.exec(t, `insert into protected_branches (project_id, name, created_at, updated_at) values ($1, 'main', $2, $2)`, fork.ID, w.now)
 
-	print := func(p *project.Project, by *user.User) string {
+	shown := func(p *project.Project, by *user.User) string {
 		t.Helper()
 		id := w.pending(t, p)
 		w.exec(t, `update jobs set user_id = $2 where id = $1`, id, by.ID)
@@ -94,15 +94,15 @@ func TestCI02_CodeOfAForkGetsWhatTheForkHas(t *testing.T) {
 		}
 		return string(text)
 	}
-	if text := print(fork, stranger); strings.Contains(text, ours) || strings.Contains(text, "GROUP_KEY") || !strings.Contains(text, theirs) {
+	if text := shown(fork, stranger); strings.Contains(text, ours) || strings.Contains(text, "GROUP_KEY") || !strings.Contains(text, theirs) {
 		t.Errorf("a job of the fork is given %s", text)
 	}
 	// The same job run by someone who may see the source's: rights of people do not matter here.
 	projecttest.Join(t, w.DB, fork, w.ann, access.Maintainer)
-	if text := print(fork, w.ann); strings.Contains(text, ours) || strings.Contains(text, "GROUP_KEY") {
+	if text := shown(fork, w.ann); strings.Contains(text, ours) || strings.Contains(text, "GROUP_KEY") {
 		t.Errorf("a job of the fork, run by a maintainer of the source, is given %s", text)
 	}
-	if text := print(w.project, w.ann); strings.Contains(text, theirs) || strings.Count(text, ours) != 2 {
+	if text := shown(w.project, w.ann); strings.Contains(text, theirs) || strings.Count(text, ours) != 2 {
 		t.Errorf("a job of the source is given %s", text)
 	}
 	// Runners that are assigned to the source do not run the fork.
