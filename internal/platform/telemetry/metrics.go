@@ -43,9 +43,6 @@ func NewMetrics(version, revision string) *Metrics {
 	return m
 }
 
-// Registerer takes the counters of other packages.
-func (m *Metrics) Registerer() prometheus.Registerer { return m.registry }
-
 // Handler answers a scrape.
 func (m *Metrics) Handler() http.Handler {
 	// A scrape reads every series; more than a few at once are somebody's mistake.

@@ -101,12 +101,3 @@ func Commit(t testing.TB, repo *gitstore.Repo, branch, message string, files Fil
 	}
 	return staged.ID
 }
-
-// Tag seeds a tag without a message.
-func Tag(t testing.TB, repo *gitstore.Repo, name string, target gitstore.OID) {
-	t.Helper()
-	update := gitstore.RefUpdate{Name: gitstore.Tags + name, Old: gitstore.Zero, New: target}
-	if err := repo.UpdateRefs(context.WithoutCancel(t.Context()), []gitstore.RefUpdate{update}); err != nil {
-		t.Fatal(err)
-	}
-}
