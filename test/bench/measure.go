@@ -71,6 +71,7 @@ type pair struct {
 	row     int
 	name    string
 	limit   float64
+	today   float64 // the ratio that is known to miss the limit, 0 for none; a quick run goes by it
 	sides   [2]*side
 	figures [2][]Figure
 }
