@@ -67,7 +67,7 @@ func (s *Service) Jobs(ctx context.Context, projectID int64, f JobFilter, req pa
 		beyond, reach := border(req)
 		l = postgres.From(jobsByStatus, f.Statuses, projectID, f.Retried, beyond, reach)
 	default:
-		l = postgres.From("jobs").Where("project_id = (select ?::bigint)", projectID).Where("not bridge")
+		l = postgres.From("jobs").Where("project_id = ?", projectID).Where("not bridge")
 	}
 	if !f.Retried {
 		l.Where("not retried")
@@ -122,7 +122,7 @@ type Filter struct {
 // List reads one page of a project's pipelines. Children are shown when they
 // are asked for.
 func (s *Service) List(ctx context.Context, projectID int64, f Filter, req paging.Request) (paging.Result[Pipeline], error) {
-	l := postgres.From("pipelines").Columns(pipelineColumns).Where("project_id = (select ?::bigint)", projectID)
+	l := postgres.From("pipelines").Columns(pipelineColumns).Where("project_id = ?", projectID)
 	if f.Source != "" {
 		l.Where("source = ?", f.Source)
 	} else {
