@@ -144,7 +144,7 @@ func (w *works) run(ctx context.Context, t *testing.T, random *rand.Rand) {
 		}
 		for try := 0; try < 50 && ctx.Err() == nil; try++ {
 			// After a lost answer the second try is told that the job has ended.
-			if status, text = w.say(ctx, random, http.MethodPut, path, result, nil); status == http.StatusOK || status == http.StatusForbidden {
+			if status, _ = w.say(ctx, random, http.MethodPut, path, result, nil); status == http.StatusOK || status == http.StatusForbidden {
 				w.mu.Lock()
 				w.results++
 				w.mu.Unlock()
