@@ -38,7 +38,11 @@ select $1, p.id, s.id, $2, false, 'build', 'test', 0, $4, 'on_success', false, '
 		if err != nil || log == "" {
 			return err
 		}
-		return d.artifacts.BeginLog(ctx, tx, p.ID, id)
+		var b pgx.Batch
+		if err := d.artifacts.BeginLog(&b, p.ID, id); err != nil {
+			return err
+		}
+		return tx.SendBatch(ctx, &b).Close()
 	})
 	if err == nil && log != "" {
 		_, err = d.artifacts.AppendLog(ctx, id, 0, []byte(log))
