@@ -60,6 +60,7 @@ func TestDO05_EveryListIsBounded(t *testing.T) {
 	ofCode := strings.NewReplacer("{id}", code, "{sha}", "main", "{key}", "lock",
 		"{pipeline_id}", create("/projects/"+code+"/pipeline", map[string]any{"ref": "main"}),
 		"{schedule_id}", create("/projects/"+code+"/pipeline_schedules", map[string]any{"description": "x", "ref": "main", "cron": "0 1 * * *"}))
+	runner := create("/user/runners", map[string]any{"runner_type": "instance_type"})
 	lists := 0
 	for _, e := range i.Endpoints() {
 		if !has(e, "per_page") {
@@ -72,6 +73,9 @@ func TestDO05_EveryListIsBounded(t *testing.T) {
 		}
 		if whole := ofCode.Replace(e.Path); strings.HasPrefix(e.Path, "/projects/{id}/") && !strings.Contains(whole, "{") {
 			path = "/api/v4" + whole
+		}
+		if strings.HasPrefix(e.Path, "/runners/{id}/") {
+			path = "/api/v4" + strings.Replace(e.Path, "{id}", runner, 1)
 		}
 		for query, want := range map[string]string{"": "20", "?per_page=100": "100", "?per_page=101": "100", "?per_page=999999999999": "100"} {
 			if w := i.get(path+query, secret); w.Code != http.StatusOK || w.Header().Get("X-Per-Page") != want {
