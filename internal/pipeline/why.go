@@ -204,6 +204,8 @@ var reasonWords = map[Reason]string{
 	DownstreamFailed:         "The other pipeline could not be made: look at its configuration.",
 	DescendantsTooDeep:       "Pipelines may not start each other that deep.",
 	HierarchyTooLarge:        "Too many pipelines follow from one.",
+	UpstreamNotFound:         "The pipeline that it follows is not there, or may not be seen.",
+	InsufficientUpstream:     "Whoever started it may not see the pipeline that it follows.",
 	SecretsProviderMissing:   "There is no provider for the secrets that it asks for.",
 	ProtectedEnvironment:     "Whoever started it may not deploy to this environment.",
 }
