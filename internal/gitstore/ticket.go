@@ -31,6 +31,7 @@ func (r *Repo) Ticket() (*Ticket, error) {
 	if err != nil {
 		return nil, err
 	}
+	sweepQuarantines(dir)
 	sweepTickets(dir)
 	for {
 		t, err := takeTicket(dir)
@@ -68,6 +69,34 @@ func sweepTickets(dir string) {
 			}
 			_ = file.Close()
 		}
+	}
+}
+
+// sweepQuarantines removes what killed pushes were about to add: git leaves it
+// when a signal ends it. Who has a quarantine has held a ticket since before,
+// so those that are there now are nobody's if no ticket is held after that.
+func sweepQuarantines(tickets string) {
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(tickets), "objects", "tmp_objdir-incoming-*")) // the pattern is ours
+	if len(left) == 0 {
+		return
+	}
+	all, err := os.ReadDir(tickets)
+	if err != nil {
+		return
+	}
+	for _, ticket := range all {
+		file, err := os.Open(filepath.Join(tickets, ticket.Name()))
+		if err != nil {
+			continue // given back meanwhile
+		}
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		_ = file.Close()
+		if err != nil {
+			return
+		}
+	}
+	for _, path := range left {
+		_ = os.RemoveAll(path)
 	}
 }
 
