@@ -2,40 +2,22 @@ package group
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/picture"
-	"stithy/internal/platform/postgres"
 )
 
-// setAvatar gives a group a picture, or takes it away; nil leaves it.
-func (s *Service) setAvatar(ctx context.Context, tx pgx.Tx, g *Group, given *picture.Upload) error {
-	if given == nil {
-		return nil
-	}
-	taken, err := picture.Take(*given)
-	if err != nil {
-		return err
-	}
-	if g.Avatar = taken.Name; taken.Name == "" {
-		_, err := tx.Exec(ctx, sqlDropAvatar, g.ID)
-		return err
-	}
-	_, err = tx.Exec(ctx, sqlPutAvatar, g.ID, taken.ContentType, taken.Content, taken.Name)
-	return err
-}
+var avatars = picture.Shelf{Put: sqlPutAvatar, Drop: sqlDropAvatar, Get: sqlAvatar}
 
-// avatar reads the picture of a group that the actor sees.
-func (s *Service) avatar(ctx context.Context, g *Group) (picture.Picture, error) {
-	found, err := postgres.One[picture.Picture](ctx, s.DB, sqlAvatar, g.ID)
-	if errors.Is(err, postgres.ErrNoRows) {
-		return picture.Picture{}, fault.Missing("Avatar")
+// setAvatar gives a group a picture, or takes it away; nil leaves it.
+func setAvatar(ctx context.Context, tx pgx.Tx, g *Group, given *picture.Upload) (err error) {
+	if given != nil {
+		g.Avatar, err = avatars.Set(ctx, tx, g.ID, *given)
 	}
-	return found, err
+	return err
 }
 
 // Avatar reads the picture at an address that the group's form gave out, for
@@ -48,6 +30,6 @@ func (s *Service) Avatar(ctx context.Context, a access.Actor, id int64, name str
 	if name != g.Avatar {
 		return picture.Picture{}, false, fault.Missing("Avatar")
 	}
-	found, err = s.avatar(ctx, g)
+	found, err = avatars.Find(ctx, s.DB, g.ID)
 	return found, g.Visibility == access.Open, err
 }

@@ -54,7 +54,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, d Draft) (*Group,
 		if err := s.insert(ctx, tx, by, g); err != nil {
 			return err
 		}
-		if err := s.setAvatar(ctx, tx, g, d.Avatar); err != nil {
+		if err := setAvatar(ctx, tx, g, d.Avatar); err != nil {
 			return err
 		}
 		var err error
@@ -190,7 +190,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attri
 		if _, err := tx.Exec(ctx, sqlUpdate, g.ID, g.Description, g.Visibility, g.Settings, g.UpdatedAt); err != nil {
 			return visibilityFaults(g.Visibility).Translate(err)
 		}
-		if err := s.setAvatar(ctx, tx, g, a.Avatar); err != nil {
+		if err := setAvatar(ctx, tx, g, a.Avatar); err != nil {
 			return err
 		}
 		if err := s.replant(ctx, tx, by, &before, g, above); err != nil {

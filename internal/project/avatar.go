@@ -2,40 +2,22 @@ package project
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/picture"
-	"stithy/internal/platform/postgres"
 )
 
-// setAvatar gives a project a picture, or takes it away; nil leaves it.
-func (s *Service) setAvatar(ctx context.Context, tx pgx.Tx, p *Project, given *picture.Upload) error {
-	if given == nil {
-		return nil
-	}
-	taken, err := picture.Take(*given)
-	if err != nil {
-		return err
-	}
-	if p.Avatar = taken.Name; taken.Name == "" {
-		_, err := tx.Exec(ctx, sqlDropAvatar, p.ID)
-		return err
-	}
-	_, err = tx.Exec(ctx, sqlPutAvatar, p.ID, taken.ContentType, taken.Content, taken.Name)
-	return err
-}
+var avatars = picture.Shelf{Put: sqlPutAvatar, Drop: sqlDropAvatar, Get: sqlAvatar}
 
-// avatar reads the picture of a project that the actor sees.
-func (s *Service) avatar(ctx context.Context, p *Project) (picture.Picture, error) {
-	found, err := postgres.One[picture.Picture](ctx, s.DB, sqlAvatar, p.ID)
-	if errors.Is(err, postgres.ErrNoRows) {
-		return picture.Picture{}, fault.Missing("Avatar")
+// setAvatar gives a project a picture, or takes it away; nil leaves it.
+func setAvatar(ctx context.Context, tx pgx.Tx, p *Project, given *picture.Upload) (err error) {
+	if given != nil {
+		p.Avatar, err = avatars.Set(ctx, tx, p.ID, *given)
 	}
-	return found, err
+	return err
 }
 
 // Avatar reads the picture at an address that the project's form gave out, for
@@ -48,6 +30,6 @@ func (s *Service) Avatar(ctx context.Context, a access.Actor, id int64, name str
 	if name != p.Avatar {
 		return picture.Picture{}, false, fault.Missing("Avatar")
 	}
-	found, err = s.avatar(ctx, p)
+	found, err = avatars.Find(ctx, s.DB, p.ID)
 	return found, p.Visibility == access.Open, err
 }

@@ -114,7 +114,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, d Draft) (*Projec
 		if err := s.insert(ctx, tx, by, p, d.Features); err != nil {
 			return err
 		}
-		if err := s.setAvatar(ctx, tx, p, d.Avatar); err != nil {
+		if err := setAvatar(ctx, tx, p, d.Avatar); err != nil {
 			return err
 		}
 		if d.Import != nil {

@@ -105,7 +105,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attri
 		if err := s.write(ctx, tx, by, &before, p.Project); err != nil {
 			return err
 		}
-		if err := s.setAvatar(ctx, tx, p.Project, a.Avatar); err != nil {
+		if err := setAvatar(ctx, tx, p.Project, a.Avatar); err != nil {
 			return err
 		}
 		return s.publishChanges(ctx, tx, by, &before, p.Project)

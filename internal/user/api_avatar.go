@@ -23,7 +23,7 @@ func (s *Service) serveAvatar(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	p, err := s.avatar(r.Context(), id, r.PathValue("filename"))
+	p, err := avatars.Find(r.Context(), s.db, id, r.PathValue("filename"))
 	switch {
 	case fault.Is(err, fault.NotFound):
 		http.NotFound(w, r)

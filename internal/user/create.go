@@ -133,7 +133,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, a Attributes) (*U
 			return err
 		}
 		if a.Avatar != nil {
-			if err := s.setAvatar(ctx, tx, u, *a.Avatar); err != nil {
+			if u.Avatar, err = avatars.Set(ctx, tx, u.ID, *a.Avatar); err != nil {
 				return err
 			}
 		}

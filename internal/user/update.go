@@ -62,7 +62,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attri
 			return err
 		}
 		if a.Avatar != nil {
-			if err := s.setAvatar(ctx, tx, u, *a.Avatar); err != nil {
+			if u.Avatar, err = avatars.Set(ctx, tx, u.ID, *a.Avatar); err != nil {
 				return err
 			}
 		}
