@@ -203,7 +203,7 @@ func TestPE06_AParentCannotCloseWhileAChildOpens(t *testing.T) {
 						_, err := w.db.Exec(context.WithoutCancel(t.Context()), statements[second])
 						done <- err
 					}()
-					waitForLock(t, w.db)
+					beside(func() { waitForLock(t, w.db) })
 					return nil
 				})
 				if err != nil {
@@ -217,6 +217,16 @@ func TestPE06_AParentCannotCloseWhileAChildOpens(t *testing.T) {
 			})
 		}
 	}
+}
+
+// beside does something while a transaction is open, as somebody else.
+func beside(do func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	<-done
 }
 
 // waitForLock returns when a session of this database waits for another.
@@ -484,7 +494,8 @@ func TestTwoWhoSwapTheirPathsAreRefusedAtOnce(t *testing.T) {
 			return err
 		}
 		path := "one"
-		_, err := w.groups.Update(t.Context(), actor(w.root), two.ID, group.Attributes{Path: &path})
+		var err error
+		beside(func() { _, err = w.groups.Update(t.Context(), actor(w.root), two.ID, group.Attributes{Path: &path}) })
 		return err
 	})
 	if refused, ok := fault.Of(err); !ok || refused.Fields["path"] == nil {

@@ -358,9 +358,10 @@ func TestFilesOfTheLatestPipelineOutliveTheirTime(t *testing.T) {
 	_, last := finish(passed)
 	later()
 	has(last, true, "the latest again")
+	at := w.standing(t, access.Maintainer)
 	w.in(t, func(tx pgx.Tx) error {
 		return w.OnPushed(t.Context(), tx, repository.Pushed{
-			Project: w.standing(t, access.Maintainer), By: w.actor(access.Maintainer),
+			Project: at, By: w.actor(access.Maintainer),
 			Updates: []gitstore.RefUpdate{{Name: "refs/heads/main", Old: "1", New: gitstore.Zero}},
 		})
 	})

@@ -241,8 +241,9 @@ func (w *world) in(t testing.TB, do func(tx pgx.Tx) error) {
 func (w *world) run(t testing.TB, pipelineID int64, name string, o pipeline.Outcome) {
 	t.Helper()
 	w.start(t, pipelineID, name)
+	id := w.jobs(t, pipelineID)[name].ID
 	w.in(t, func(tx pgx.Tx) error {
-		_, err := w.Finish(t.Context(), tx, w.jobs(t, pipelineID)[name].ID, o)
+		_, err := w.Finish(t.Context(), tx, id, o)
 		return err
 	})
 }
@@ -258,8 +259,8 @@ func (w *world) give(ctx context.Context, tx pgx.Tx, id int64) error {
 
 func (w *world) start(t testing.TB, pipelineID int64, name string) {
 	t.Helper()
+	j := w.jobs(t, pipelineID)[name]
 	w.in(t, func(tx pgx.Tx) error {
-		j := w.jobs(t, pipelineID)[name]
 		if j == nil {
 			return fmt.Errorf("no job %s", name)
 		}

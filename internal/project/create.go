@@ -187,7 +187,7 @@ func (s *Service) checkLimit(ctx context.Context, tx pgx.Tx, home *group.Group) 
 	if home.Kind != group.Personal {
 		return nil
 	}
-	owner, err := s.Users.Find(ctx, *home.OwnerID)
+	owner, err := s.Users.FindIn(ctx, tx, *home.OwnerID)
 	if err != nil {
 		return err
 	}

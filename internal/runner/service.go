@@ -421,10 +421,16 @@ func (s *Service) ResetToken(ctx context.Context, by access.Actor, id int64) (r 
 // Assign lets a project runner serve one more project. The actor manages the
 // project already, and must manage the runner, too.
 func (s *Service) Assign(ctx context.Context, by access.Actor, id int64, p *project.Project) (Runner, error) {
+	known, err := s.Find(ctx, id)
+	if err != nil {
+		return Runner{}, err
+	}
+	mine, err := s.owns(ctx, by, known)
+	if err != nil {
+		return Runner{}, err
+	}
 	return s.change(ctx, by, id, Assigned, func(tx pgx.Tx, r *Runner) error {
-		switch mine, err := s.owns(ctx, by, *r); {
-		case err != nil:
-			return err
+		switch {
 		case r.Type == Group:
 			return errOfGroup
 		case r.Locked && !by.Admin():

@@ -59,8 +59,11 @@ func New(d Deps) *Service {
 
 // Find reads an account by id. It answers NotFound for one that is being
 // removed.
-func (s *Service) Find(ctx context.Context, id int64) (*User, error) {
-	return found(postgres.One[User](ctx, s.db, sqlByID, id))
+func (s *Service) Find(ctx context.Context, id int64) (*User, error) { return s.FindIn(ctx, s.db, id) }
+
+// FindIn is Find for whoever is in a transaction.
+func (s *Service) FindIn(ctx context.Context, q postgres.Querier, id int64) (*User, error) {
+	return found(postgres.One[User](ctx, q, sqlByID, id))
 }
 
 // FindByUsername reads an account by its username, in any case.

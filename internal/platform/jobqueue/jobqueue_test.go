@@ -255,7 +255,7 @@ func TestAUniqueJobSeesTheChangeOfATransactionThatItSwallowedAJobOf(t *testing.T
 				t.Error(err)
 			}
 		}()
-		waitUntilBlocked(t, db)
+		waitUntilSomebodyWaitsFor(t, tx)
 		return nil
 	})
 	if err != nil {
@@ -269,14 +269,13 @@ func TestAUniqueJobSeesTheChangeOfATransactionThatItSwallowedAJobOf(t *testing.T
 	}
 }
 
-func waitUntilBlocked(t *testing.T, db *postgres.DB) {
+func waitUntilSomebodyWaitsFor(t *testing.T, tx pgx.Tx) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
-	for blocked := false; !blocked; {
+	for waits := false; !waits; {
 		var err error
-		blocked, err = postgres.Value[bool](ctx, db,
-			"select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')")
+		waits, err = postgres.Value[bool](ctx, tx, "select exists (select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid)))")
 		if err != nil {
 			t.Fatal(err)
 		}

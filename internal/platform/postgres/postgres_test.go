@@ -116,6 +116,34 @@ type thing struct {
 	Name string
 }
 
+func TestWhoIsInATransactionAndGoesBesideItIsTold(t *testing.T) {
+	t.Parallel()
+	db, err := postgres.Open(t.Context(), postgrestest.URL(t), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	told := 0
+	db.Strict(func() { told++ })
+	one := func(q postgres.Querier) {
+		if _, err := q.Exec(t.Context(), `select 1`); err != nil {
+			t.Error(err)
+		}
+	}
+	one(db)
+	err = db.InTx(t.Context(), func(tx pgx.Tx) error {
+		one(tx)
+		if told != 0 {
+			t.Error("told of what is in order")
+		}
+		one(db)
+		return nil
+	})
+	if one(db); err != nil || told != 1 {
+		t.Errorf("told %d times, %v", told, err)
+	}
+}
+
 func TestRowsAreReadByColumnName(t *testing.T) {
 	t.Parallel()
 	tx := postgrestest.Tx(t)

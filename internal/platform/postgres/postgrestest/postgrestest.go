@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -45,6 +46,7 @@ func New(t testing.TB) *postgres.DB {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
+	db.Strict(func() { t.Errorf("a second connection is asked for in a transaction:\n%s", debug.Stack()) })
 	return db
 }
 
