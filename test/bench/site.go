@@ -204,7 +204,7 @@ func (s *site) bare() *server {
 	listen := freeAddress()
 	return &server{name: "bare", database: s.database, listen: listen, log: filepath.Join(s.dir, "bare.log"), command: func() *exec.Cmd {
 		cmd := exec.Command(s.barePath, "-listen", listen, "-key", filepath.Join(s.dir, "secret.key"), "-external", external,
-			"-database", s.address+"?application_name=bare&pool_max_conns=16")
+			"-database", s.address+"?application_name=bare&pool_max_conns=16&sslmode=disable")
 		if r := s.repository; r != nil {
 			cmd.Args = append(cmd.Args, "-project", r.id, "-git", r.dir, "-path", r.path)
 		}

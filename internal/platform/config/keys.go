@@ -59,7 +59,7 @@ func keys() []key {
 		},
 		{
 			name: "database_url", secret: true,
-			doc: "PostgreSQL, for example `postgres://stithy@localhost:5432/stithy`.",
+			doc: "PostgreSQL, for example `postgres://stithy@localhost:5432/stithy`. A server of the same machine is spoken to without TLS unless `sslmode` is given.",
 			set: func(c *Config, s string) error {
 				c.DatabaseURL = secretbox.Secret(s)
 				return urlOf(s, "postgres://user@host:5432/name", "postgres", "postgresql")

@@ -52,6 +52,28 @@ func TestConnectionsHaveTimeoutsUnlessTheURLSetsThem(t *testing.T) {
 	}
 }
 
+func TestAServerOfTheSameMachineIsSpokenToPlainlyUnlessTheURLSaysHow(t *testing.T) {
+	t.Parallel()
+	for url, encrypted := range map[string]bool{
+		"postgres://127.0.0.1/x":                 false,
+		"postgres://localhost/x":                 false,
+		"postgres://[::1]/x":                     false,
+		"postgres://127.0.0.1/x?sslmode=prefer":  true,
+		"postgres://127.0.0.1/x?sslmode=require": true,
+		"postgres://db.example/x":                true,
+		"postgres://127.0.0.1,db.example/x":      true,
+	} {
+		db, err := postgres.Open(t.Context(), url, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := db.Pool().Config().ConnConfig.TLSConfig != nil; got != encrypted {
+			t.Errorf("%s: first tried with TLS: %v", url, got)
+		}
+		db.Close()
+	}
+}
+
 func TestABadURLIsRefusedWithoutShowingItsPassword(t *testing.T) {
 	t.Parallel()
 	_, err := postgres.Open(t.Context(), "postgres://root:hunter2@127.0.0.1:port/db", 1)
