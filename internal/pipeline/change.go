@@ -310,23 +310,36 @@ type Candidate struct {
 	Spec     Spec
 }
 
-// Candidate locks the pipeline of a job and reads the job, in one round trip.
-// It is ErrNotPending when the job waits for no runner any more.
+// Candidate locks the pipeline of a job and reads the job, in one round trip, or
+// in two for the first of a pipeline. It is ErrNotPending when the job waits for
+// no runner any more.
 func (s *Service) Candidate(ctx context.Context, tx pgx.Tx, jobID int64) (*Candidate, error) {
+	c, err := s.candidate(ctx, tx, sqlShareRunningOf, jobID)
+	if err == nil && c.Pipeline.ID == 0 {
+		c, err = s.candidate(ctx, tx, sqlLockPipelineOf, jobID)
+	}
+	if err == nil && (c.Pipeline.ID == 0 || c.Job.ID == 0) {
+		err = ErrNotPending
+	}
+	return c, err
+}
+
+func (s *Service) candidate(ctx context.Context, tx pgx.Tx, lock string, jobID int64) (*Candidate, error) {
 	var b pgx.Batch
 	var pipelines []Pipeline
 	var jobs []Job
 	var documents [][]byte
-	postgres.Queue(&b, &pipelines, sqlLockPipelineOf, jobID)
+	postgres.Queue(&b, &pipelines, lock, jobID)
 	postgres.Queue(&b, &jobs, sqlWaitingJob, jobID)
 	postgres.QueueValues(&b, &documents, sqlSpecOf, jobID)
 	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
 		return nil, err
 	}
+	c := &Candidate{}
 	if len(pipelines) == 0 || len(jobs) == 0 {
-		return nil, ErrNotPending
+		return c, nil
 	}
-	c := &Candidate{Job: jobs[0], Pipeline: pipelines[0]}
+	c.Job, c.Pipeline = jobs[0], pipelines[0]
 	if err := json.Unmarshal(documents[0], &c.Spec); err != nil {
 		return nil, fmt.Errorf("reading what was planned for a job: %w", err)
 	}

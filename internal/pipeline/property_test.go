@@ -23,29 +23,44 @@ import (
 	"stithy/internal/project"
 )
 
-// shapes is how many configurations, each of three pipelines, are driven, and
-// STITHY_TEST_SHAPES says another number.
-const shapes = 3
+// set is a number that a longer run than that of every day sets.
+func set(t *testing.T, variable string, usual int) int {
+	t.Helper()
+	n, err := strconv.Atoi(cmp.Or(os.Getenv(variable), strconv.Itoa(usual)))
+	if err != nil {
+		t.Fatalf("%s: %v", variable, err)
+	}
+	return n
+}
 
 // TestStoredStatusesAreWhatTheJobsSay drives pipelines of random shapes from
 // several sides at once, while connections are cut under them, before and after
 // their commits. Whatever comes in between: what is stored is what the pure
 // functions say of the jobs, no job is given out twice, and all comes to an end
-// once runners have worked off what waits for them.
+// once runners have worked off what waits for them. STITHY_TEST_STORMS says how
+// often, each time in another world.
 func TestStoredStatusesAreWhatTheJobsSay(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
-	some, err := strconv.Atoi(cmp.Or(os.Getenv("STITHY_TEST_SHAPES"), strconv.Itoa(shapes)))
-	if err != nil {
-		t.Fatal(err)
+	some := set(t, "STITHY_TEST_SHAPES", 3) // configurations, each of three pipelines
+	for n := range set(t, "STITHY_TEST_STORMS", 1) {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			t.Parallel()
+			drive(t, some, uint64(n*some)+6)
+		})
 	}
+}
+
+// drive is one storm, with shapes from a seed on.
+func drive(t *testing.T, some int, seed uint64) {
+	t.Helper()
+	w := newWorld(t, "")
 	s := &storm{world: w, by: w.actor(access.Developer), started: map[int64]int{}}
 	for shape := range some {
 		file := ".svc-ci.yml"
 		if shape > 0 {
 			file = "~" + file // it is there already
 		}
-		w.commit(t, access.Maintainer, "main", "Random", map[string]string{file: randomConfig(uint64(shape) + 6)})
+		w.commit(t, access.Maintainer, "main", "Random", map[string]string{file: randomConfig(uint64(shape) + seed)})
 		for range 3 {
 			s.ids = append(s.ids, w.create(t).ID)
 		}
@@ -57,7 +72,7 @@ func TestStoredStatusesAreWhatTheJobsSay(t *testing.T) {
 	killer.Go(func() { s.cut(t.Context(), done) })
 	for n := range workers {
 		hands.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(n), 7))
+			r := rand.New(rand.NewPCG(uint64(n), seed))
 			for range steps * some {
 				if err := s.act(t.Context(), r); err != nil {
 					t.Error(err)
