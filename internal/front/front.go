@@ -5,8 +5,10 @@
 package front
 
 import (
+	"bufio"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -91,8 +93,13 @@ func provided(path string) bool {
 	return strings.HasPrefix(path, "/.well-known/")
 }
 
-// finish counts the request and writes its line, also when a door panicked.
+// finish counts the request and writes its line, also when a door panicked. A
+// request that was parked is counted when it is answered, without its wait.
 func (f *Front) finish(w *recorder, r *http.Request, start time.Time) {
+	if w.parked {
+		f.Metrics.RequestParked()
+		return
+	}
 	took := f.Clock.Now().Sub(start)
 	f.Metrics.ObserveRequest(r.Method, w.route, w.status(), took)
 	level := slog.LevelInfo
@@ -159,6 +166,7 @@ type recorder struct {
 	userID  int64
 	sudoID  int64
 	probe   bool
+	parked  bool
 }
 
 // Saw is told by the door that routed and authenticated the request.
@@ -199,6 +207,13 @@ func (w *recorder) ReadFrom(from io.Reader) (int64, error) {
 	n, err := io.Copy(w.ResponseWriter, from)
 	w.bytes += n
 	return n, err
+}
+
+// Hijack lets a request be parked.
+func (w *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffered, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	w.parked = err == nil
+	return conn, buffered, err
 }
 
 // Unwrap lets http.ResponseController through.

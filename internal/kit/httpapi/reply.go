@@ -86,6 +86,9 @@ func (x *exchange) write(ctx context.Context, reply any) error {
 		setHeaders(x.w.Header(), own)
 		reply = body
 	}
+	if w, ok := reply.(Wait); ok {
+		return x.wait(ctx, w)
+	}
 	if n, ok := reply.(NotMade); ok {
 		status, reply = http.StatusOK, n.Body
 	}

@@ -16,6 +16,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/lifecycle"
 	"stithy/internal/platform/ratelimit"
 )
 
@@ -96,6 +97,9 @@ func (s *Server) Handler() http.Handler {
 
 func (x *exchange) serve(ctx context.Context) error {
 	x.headers()
+	if parked, ok := lifecycle.Recalled(ctx).(*parked); ok {
+		return x.resume(ctx, parked)
+	}
 	if x.r.Method == http.MethodOptions {
 		x.preflight()
 		return nil

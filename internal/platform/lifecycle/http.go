@@ -29,12 +29,14 @@ type HTTPServer struct {
 	name   string
 	listen string
 	server *http.Server
+	lot    *lot
 	died   chan error
 	addr   net.Addr
 }
 
 // HTTP makes a server that Part starts. What net/http has to say (a handler's panic, for one) goes to log.
 func HTTP(name, listen string, handler http.Handler, log *slog.Logger, options HTTPOptions) *HTTPServer {
+	parking := newLot()
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // HTTP/2 ends at the proxy, and its floods with it
 	return &HTTPServer{
@@ -46,9 +48,11 @@ func HTTP(name, listen string, handler http.Handler, log *slog.Logger, options H
 			IdleTimeout:       defaultTo(options.IdleTimeout, 2*time.Minute),
 			MaxHeaderBytes:    maxHeaderBytes,
 			Protocols:         protocols,
+			ConnContext:       parking.remember,
 			ErrorLog:          slog.NewLogLogger(log.With("part", name).Handler(), slog.LevelWarn),
 		},
-		died: make(chan error, 1),
+		lot:  parking,
+		died: make(chan error, 2),
 	}
 }
 
@@ -75,15 +79,20 @@ func (s *HTTPServer) start(ctx context.Context) error {
 		return err
 	}
 	s.addr = listener.Addr()
-	go func() {
-		if err := s.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			s.died <- err
-		}
-	}()
+	go s.serve(listener)
+	s.lot.addr = s.addr
+	go s.serve(s.lot)
 	return nil
 }
 
+func (s *HTTPServer) serve(from net.Listener) {
+	if err := s.server.Serve(from); !errors.Is(err, http.ErrServerClosed) {
+		s.died <- err
+	}
+}
+
 func (s *HTTPServer) stop(ctx context.Context) error {
+	s.lot.empty(ctx)
 	err := s.server.Shutdown(ctx)
 	if err == nil {
 		return nil

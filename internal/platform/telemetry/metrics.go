@@ -52,6 +52,9 @@ func (m *Metrics) Handler() http.Handler {
 // RequestStarted counts a request as in flight until ObserveRequest.
 func (m *Metrics) RequestStarted() { m.inFlight.Inc() }
 
+// RequestParked takes a request out of flight that will start again.
+func (m *Metrics) RequestParked() { m.inFlight.Dec() }
+
 // ObserveRequest counts a request that RequestStarted announced. The route is the pattern that matched, never
 // the path: each route is a set of series for the life of the process.
 func (m *Metrics) ObserveRequest(method, route string, status int, d time.Duration) {

@@ -1,0 +1,70 @@
+package httpapi
+
+import (
+	"context"
+	"time"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/platform/lifecycle"
+)
+
+// Wait is the reply of an endpoint that has nothing to say yet. The request
+// waits where it costs least, and its handler has returned.
+type Wait struct {
+	Hold  time.Duration                          // at the most
+	Begin func(wake func())                      // is given what ends the wait early
+	Then  func(ctx context.Context) (any, error) // makes the reply, once; a ctx that has ended says that the client is gone
+}
+
+// parked is what is left of a request while it waits.
+type parked struct {
+	endpoint *Endpoint
+	actor    access.Actor
+	then     func(context.Context) (any, error)
+}
+
+func (x *exchange) wait(ctx context.Context, w Wait) error {
+	err := lifecycle.Park(x.w, x.r, lifecycle.Ticket{
+		Hold: w.Hold, Begin: w.Begin, Note: &parked{x.endpoint, x.actor, w.Then},
+		Gone: func() {
+			gone, cancel := context.WithCancel(context.Background())
+			cancel()
+			_, _ = w.Then(gone)
+		},
+	})
+	if err == nil {
+		return nil
+	}
+	woken := make(chan struct{}, 1)
+	w.Begin(func() {
+		select {
+		case woken <- struct{}{}:
+		default:
+		}
+	})
+	timer := time.NewTimer(w.Hold)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-woken:
+	}
+	return x.then(ctx, w.Then)
+}
+
+// resume goes on with a request that was parked. It was checked when it came.
+func (x *exchange) resume(ctx context.Context, p *parked) error {
+	x.endpoint, x.actor = p.endpoint, p.actor
+	if wit, ok := x.w.(Witness); ok {
+		wit.Saw(x.endpoint.Path, x.actor)
+	}
+	return x.then(ctx, p.then)
+}
+
+func (x *exchange) then(ctx context.Context, then func(context.Context) (any, error)) error {
+	reply, err := then(ctx)
+	if err != nil {
+		return err
+	}
+	return x.write(ctx, reply)
+}

@@ -1,0 +1,151 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/platform/lifecycle"
+)
+
+// patient is an endpoint that waits as often as its queue of replies says.
+type patient struct {
+	hold    time.Duration
+	wakes   chan func()
+	replies chan any
+	gone    chan struct{}
+}
+
+func newPatient(hold time.Duration, replies ...any) *patient {
+	p := &patient{hold: hold, wakes: make(chan func(), 4), replies: make(chan any, 4), gone: make(chan struct{}, 1)}
+	for _, r := range replies {
+		p.replies <- r
+	}
+	return p
+}
+
+func (p *patient) endpoint() Endpoint {
+	return Do(Spec{Route: "POST /wait", Summary: "Wait.", Needs: access.Public, Status: http.StatusCreated, Forms: []any{""}},
+		func(context.Context, Call[None, struct{}]) (Headed[any], error) { return p.wait(), nil })
+}
+
+func (p *patient) wait() Headed[any] {
+	return Headed[any]{Header: map[string]string{"X-Waits": "yes"}, Body: Wait{
+		Hold: p.hold, Begin: func(wake func()) { p.wakes <- wake },
+		Then: func(ctx context.Context) (any, error) {
+			if ctx.Err() != nil {
+				close(p.gone)
+				return nil, ctx.Err()
+			}
+			switch reply := (<-p.replies).(type) {
+			case error:
+				return nil, reply
+			case nil:
+				return p.wait(), nil
+			default:
+				return reply, nil
+			}
+		},
+	}}
+}
+
+// listen serves a door as the process does, where requests are parked.
+func listen(t *testing.T, d *door) string {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	server := lifecycle.HTTP("web", "127.0.0.1:0", d.handler, quiet, lifecycle.HTTPOptions{})
+	ready := make(chan struct{})
+	ended := make(chan error, 1)
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		ended <- lifecycle.Run(ctx, quiet, time.Second, server.Part(),
+			lifecycle.Part{Name: "ready", Start: func(context.Context) error { close(ready); return nil }})
+	}()
+	<-ready
+	t.Cleanup(func() {
+		stop()
+		<-ended
+	})
+	return "http://" + server.Addr().String()
+}
+
+func TestARequestThatWaitsIsAnsweredWhenThereIsSomethingToSay(t *testing.T) {
+	t.Parallel()
+	for name, ways := range map[string]func(*testing.T, *door) string{
+		"parked": listen,
+		"on its stack": func(t *testing.T, d *door) string {
+			s := httptest.NewServer(d.handler)
+			t.Cleanup(s.Close)
+			return s.URL
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPatient(time.Hour, nil, "here", fault.New(fault.Conflict), Headed[any]{Body: NoneNow{}, Header: map[string]string{"X-Own": "1"}})
+			url := ways(t, open(t, p.endpoint()))
+			ask := func(wakes int) (*http.Response, string) {
+				t.Helper()
+				for range wakes {
+					go func() { (<-p.wakes)() }()
+				}
+				answer, err := http.Post(url+"/api/v4/wait", "application/json", strings.NewReader(`{}`))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer answer.Body.Close()
+				body, err := io.ReadAll(answer.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return answer, string(body)
+			}
+			if answer, body := ask(2); answer.StatusCode != http.StatusCreated || body != `"here"` || answer.Header.Get("X-Content-Type-Options") == "" {
+				t.Errorf("woken twice: %d %s", answer.StatusCode, body)
+			}
+			if answer, body := ask(1); answer.StatusCode != http.StatusConflict {
+				t.Errorf("a fault: %d %s", answer.StatusCode, body)
+			}
+			if answer, body := ask(1); answer.StatusCode != http.StatusNoContent || answer.Header.Get("X-Own") != "1" {
+				t.Errorf("nothing after all: %d %s", answer.StatusCode, body)
+			}
+		})
+	}
+}
+
+func TestARequestWaitsNoLongerThanItsTime(t *testing.T) {
+	t.Parallel()
+	p := newPatient(time.Millisecond, "over")
+	if w := open(t, p.endpoint()).do(http.MethodPost, "/wait"); w.Code != http.StatusCreated || w.Body.String() != `"over"` {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+}
+
+func TestWhoGoesWhileWaitingIsForgotten(t *testing.T) {
+	t.Parallel()
+	p := newPatient(time.Hour)
+	url := listen(t, open(t, p.endpoint()))
+	ctx, leave := context.WithCancel(t.Context())
+	go func() {
+		<-p.wakes
+		leave()
+	}()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/api/v4/wait", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := http.DefaultClient.Do(request); !errors.Is(err, context.Canceled) {
+		if err == nil {
+			answer.Body.Close()
+		}
+		t.Errorf("got %v", err)
+	}
+	<-p.gone
+}

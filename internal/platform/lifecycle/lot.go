@@ -1,0 +1,210 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// maxParked is more than a header needs, and less than what the server takes: written once more it may be longer.
+const maxParked = maxHeaderBytes / 2
+
+// Ticket is what a request leaves behind when it is parked.
+type Ticket struct {
+	Hold  time.Duration     // how long it waits at the most
+	Begin func(wake func()) // is given what ends the wait early; anyone may call wake, more than once
+	Gone  func()            // the client went away, and the request will not come in again
+	Note  any               // what Recalled finds when it does; not nil
+}
+
+// Park lets a request wait that has nothing to hear yet. On its handler's stack it would hold that stack and the
+// buffers of its connection, some 35 kB; parked it holds the connection, its header and one small goroutine.
+//
+// The handler must have read the body and must return without another word. The request comes in again, without
+// its body, when it is woken or its time is over. errors.ErrUnsupported leaves all as it was: the connection is not one of
+// an HTTPServer, or the header is one that might not be read a second time.
+func Park(w http.ResponseWriter, r *http.Request, t Ticket) error {
+	at, ok := r.Context().Value(connectionKey{}).(*connection)
+	again := head(r)
+	if !ok || len(again) > maxParked {
+		return errors.ErrUnsupported
+	}
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return err
+	}
+	early, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
+	p := &parked{lot: at.lot, conn: bare(conn), ticket: t, unread: append(again, early...)}
+	p.lot.parked.Add(1)
+	// What goes wrong with the connection shows when it is read.
+	_ = p.conn.SetReadDeadline(time.Now().Add(t.Hold))
+	t.Begin(p.wake)
+	go p.wait()
+	return nil
+}
+
+// Recalled is the note of a request that was parked, for the first who asks; nil for any other request.
+func Recalled(ctx context.Context) any {
+	at, ok := ctx.Value(connectionKey{}).(*connection)
+	if !ok {
+		return nil
+	}
+	note := at.note
+	if note != nil {
+		at.note = nil // requests of one connection come one after the other
+		at.lot.leave()
+	}
+	return note
+}
+
+// connection is what the requests of one connection know of it.
+type connection struct {
+	lot  *lot
+	note any
+}
+
+type connectionKey struct{}
+
+// head is a request as its client sent it, without a body.
+func head(r *http.Request) []byte {
+	var b strings.Builder
+	b.WriteString(r.Method + " " + r.RequestURI + " " + r.Proto + "\r\nHost: " + r.Host + "\r\n")
+	_ = r.Header.WriteSubset(&b, bodyHeaders)
+	b.WriteString("Content-Length: 0\r\n\r\n")
+	return []byte(b.String())
+}
+
+var bodyHeaders = map[string]bool{"Content-Length": true, "Content-Encoding": true, "Expect": true}
+
+// parked is a request in the lot.
+type parked struct {
+	lot    *lot
+	conn   *net.TCPConn
+	ticket Ticket
+	unread []byte
+
+	mu   sync.Mutex
+	over bool
+}
+
+// wake ends the wait: reading, which is how the wait is done, fails at once.
+func (p *parked) wake() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.over {
+		_ = p.conn.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// wait reads what a client that waits for its answer does not send. So it learns when the client goes, and the
+// deadline of the read is that of the wait.
+func (p *parked) wait() {
+	first := make([]byte, 1)
+	n, err := p.conn.Read(first)
+	p.mu.Lock()
+	p.over = true
+	p.mu.Unlock()
+	if n == 0 && !errors.Is(err, os.ErrDeadlineExceeded) {
+		p.gone()
+		return
+	}
+	_ = p.conn.SetReadDeadline(time.Time{})
+	select {
+	case p.lot.back <- &recalled{TCPConn: p.conn, unread: append(p.unread, first[:n]...), note: p.ticket.Note}:
+	case <-p.lot.closed:
+		p.gone()
+	}
+}
+
+func (p *parked) gone() {
+	_ = p.conn.Close()
+	p.ticket.Gone()
+	p.lot.leave()
+}
+
+// recalled is a connection that comes back. Its first bytes are those of the request that was parked.
+type recalled struct {
+	*net.TCPConn
+	unread []byte
+	note   any
+}
+
+func (c *recalled) Read(b []byte) (int, error) {
+	if len(c.unread) == 0 {
+		return c.TCPConn.Read(b)
+	}
+	n := copy(b, c.unread)
+	c.unread = c.unread[n:]
+	return n, nil
+}
+
+func bare(c net.Conn) *net.TCPConn {
+	if back, ok := c.(*recalled); ok {
+		return back.TCPConn
+	}
+	return c.(*net.TCPConn) // an HTTPServer listens to nothing else
+}
+
+// lot is where the requests of a server are parked. It is a listener: the server takes connections back from it.
+type lot struct {
+	back   chan net.Conn
+	addr   net.Addr
+	closed chan struct{}
+	parked atomic.Int64
+	left   chan struct{} // somebody did
+}
+
+func newLot() *lot {
+	return &lot{back: make(chan net.Conn), closed: make(chan struct{}), left: make(chan struct{}, 1)}
+}
+
+func (l *lot) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.back:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *lot) Close() error {
+	close(l.closed) // once: net/http sees to that
+	return nil
+}
+
+func (l *lot) Addr() net.Addr { return l.addr }
+
+// remember is the context of a connection.
+func (l *lot) remember(ctx context.Context, c net.Conn) context.Context {
+	at := &connection{lot: l}
+	if back, ok := c.(*recalled); ok {
+		at.note, back.note = back.note, nil
+	}
+	return context.WithValue(ctx, connectionKey{}, at)
+}
+
+func (l *lot) leave() {
+	l.parked.Add(-1)
+	select {
+	case l.left <- struct{}{}:
+	default:
+	}
+}
+
+// empty waits until the handler has everyone back, for a server that stops drops what it has not begun with. Whoever
+// let them wait has woken them.
+func (l *lot) empty(ctx context.Context) {
+	for l.parked.Load() > 0 {
+		select {
+		case <-l.left:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
