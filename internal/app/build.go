@@ -208,7 +208,7 @@ func assemble(cfg *config.Config, log *slog.Logger, now clock.Clock, db *postgre
 	a.dispatch = dispatch.New(dispatch.Deps{
 		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, OAuth: a.oauth, Projects: a.projects,
 		Repositories: a.repositories, Variables: a.variables, Runners: a.runners, Artifacts: a.artifacts, Pipelines: a.pipelines, Clock: now,
-		Log: log, ExternalURL: base, Names: names, Hold: cfg.JobRequestHold, Draining: a.drain.Done(),
+		Log: log, ExternalURL: base, Names: names, Claims: int(cfg.DatabaseMaxConns) / 2, Hold: cfg.JobRequestHold, Draining: a.drain.Done(),
 	})
 	a.Tokens.Resolve(access.JobToken, a.dispatch.Bearer)
 	a.projects.JobTokensBy(a.dispatch.Opens)

@@ -74,17 +74,25 @@ func (s *Service) handleRequest(ctx context.Context, call httpapi.Call[httpapi.N
 	if err != nil {
 		return httpapi.Headed[any]{}, err
 	}
-	given, cursor, err := s.Request(ctx, Asking{
-		Runner: r, Features: p.Info.features(), Cursor: p.LastUpdate, Secret: secretbox.Secret(secret),
-	})
-	if err != nil {
-		if errors.Is(err, context.Canceled) {
-			err = fault.New(fault.Unavailable)
-		}
+	v := s.visit(Asking{Runner: r, Features: p.Info.features(), Cursor: p.LastUpdate, Secret: secretbox.Secret(secret)})
+	return v.answer(v.first(ctx))
+}
+
+// answer is what a runner hears after a look: its job, or that there is none.
+// Before that it waits, and then there is another look.
+func (v *visit) answer(given *Payload, over bool, err error) (httpapi.Headed[any], error) {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return httpapi.Headed[any]{}, fault.New(fault.Unavailable)
+	case err != nil:
 		return httpapi.Headed[any]{}, err
+	case given != nil:
+		return httpapi.Headed[any]{Body: given}, nil
+	case over:
+		return httpapi.Headed[any]{Body: httpapi.NoneNow{}, Header: map[string]string{headerLastUpdate: v.cursor()}}, nil
 	}
-	if given == nil {
-		return httpapi.Headed[any]{Body: httpapi.NoneNow{}, Header: map[string]string{headerLastUpdate: cursor}}, nil
-	}
-	return httpapi.Headed[any]{Body: given}, nil
+	return httpapi.Headed[any]{Body: httpapi.Wait{
+		Hold: v.until.Sub(v.s.Clock.Now()), Begin: v.place.listen,
+		Then: func(ctx context.Context) (any, error) { return v.answer(v.next(ctx)) },
+	}}, nil
 }

@@ -38,16 +38,22 @@ where now.id = l.project_id and l.serves is distinct from now.serves`
 	sqlDequeue = `delete from job_queue where job_id in (select job_id from job_queue where job_id = $1 for update skip locked)`
 
 	// The lanes that a seeker may take from, with their oldest jobs. Runners of
-	// the instance serve the project first that they serve least; the count
-	// has an end, for beyond it nobody is starved.
+	// the instance serve the project first that they serve least; the count, one
+	// for each project, has an end, for beyond it nobody is starved.
 	sqlRank = `
-select ` + laneColumns + `, h.job_id as head, case when $5 then (
-	select count(*) from (select from job_runs r where r.project_id = l.project_id and r.on_instance and r.ended_at is null limit 1000) r
-) else 0 end as running
-from job_lanes l
-cross join lateral (select q.job_id from job_queue q where q.lane_id = l.id order by q.job_id limit 1) h
-where l.serves && $1 and l.tags <@ $2 and (l.protected or not $3) and ($4 or l.tags <> '{}')
-order by running, head
+with mine as materialized (
+	select ` + laneColumns + `, h.job_id as head
+	from job_lanes l cross join lateral (select q.job_id from job_queue q where q.lane_id = l.id order by q.job_id limit 1) h
+	where l.serves && $1 and l.tags <@ $2 and (l.protected or not $3) and ($4 or l.tags <> '{}')
+), busy as materialized (
+	select p.project_id, (
+		select count(*) from (select from job_runs r where r.project_id = p.project_id and r.on_instance and r.ended_at is null limit 1000) r
+	) as running
+	from (select distinct project_id from mine where $5) p
+)
+select ` + laneColumns + `, l.head, coalesce(b.running, 0) as running
+from mine l left join busy b on b.project_id = l.project_id
+order by running, l.head
 limit 1000`
 
 	// The claim: one statement, one job, once. What decides at the moment of

@@ -48,6 +48,7 @@ type Deps struct {
 	ExternalURL  string
 	Names        wire.Names
 
+	Claims   int             // how many at once, so that others find connections too
 	Hold     time.Duration   // how long a request for a job waits
 	Draining <-chan struct{} // closed when nobody shall wait here any more; nil never is
 }
@@ -58,6 +59,7 @@ type Service struct {
 	queue queue
 	hall  *hall
 	watch watch
+	desks chan struct{} // one for each who claims at present
 }
 
 // lookEvery is how often a node looks for jobs that it was not told of.
@@ -66,8 +68,9 @@ const lookEvery = 10 * time.Second
 // New puts the room together.
 func New(d Deps) *Service {
 	s := &Service{Deps: d, hall: newHall(secretbox.RandomToken(8))}
+	s.desks = make(chan struct{}, max(1, d.Claims))
 	s.queue = queue{db: d.DB, clock: d.Clock}
-	s.watch = watch{db: d.DB, hall: s.hall, log: d.Log, every: lookEvery}
+	s.watch = watch{db: d.DB, hall: s.hall, log: d.Log, every: lookEvery, drain: d.Draining}
 	return s
 }
 
@@ -125,48 +128,78 @@ func (a *Asking) seeker() Seeker {
 	return s
 }
 
-// Request gives a runner its next job, waiting for one for a while. Without a
-// job, cursor is what the runner shows the next time.
-func (s *Service) Request(ctx context.Context, a Asking) (given *Payload, cursor string, err error) {
-	seeker := a.seeker()
-	if a.Runner.Paused || len(seeker.Scopes) == 0 {
-		return nil, s.hall.cursor(&seeker), nil
-	}
-	w := s.hall.join(seeker)
-	defer w.leave()
-	// Whoever shows the present cursor has looked since the last new job.
-	if a.Cursor == "" || a.Cursor != s.hall.cursor(&seeker) {
-		if given, err = s.claim(ctx, &a, &seeker, nil); given != nil || err != nil {
-			return given, "", err
-		}
-	}
-	timer := time.NewTimer(s.Hold)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil, "", ctx.Err()
-		case <-timer.C:
-			return nil, s.hall.cursor(&seeker), nil
-		case <-s.Draining:
-			return nil, "", nil // the next node looks for itself
-		case lane := <-w.woken:
-			given, err = s.claim(ctx, &a, &seeker, lane)
-			if err != nil {
-				s.hall.wake(lane) // somebody else may fare better
-			}
-			if given != nil || err != nil {
-				return given, "", err
-			}
-			w.again()
-		}
-	}
+// visit is a runner that has asked for a job, until it is answered.
+type visit struct {
+	s      *Service
+	asking Asking
+	seeker Seeker
+	place  *waiter
+	until  time.Time
 }
+
+// visit begins when a runner asks. A runner that may have no job at all has no
+// place to wait at.
+func (s *Service) visit(a Asking) *visit {
+	v := &visit{s: s, asking: a, seeker: a.seeker(), until: s.Clock.Now().Add(s.Hold)}
+	if !a.Runner.Paused && len(v.seeker.Scopes) > 0 {
+		v.place = s.hall.join(v.seeker)
+	}
+	return v
+}
+
+// first looks for a job when the runner asks. Whoever shows the present cursor
+// has looked since the last new job.
+func (v *visit) first(ctx context.Context) (given *Payload, over bool, err error) {
+	if v.place == nil {
+		return nil, true, nil
+	}
+	if v.asking.Cursor != "" && v.asking.Cursor == v.cursor() {
+		return nil, false, nil
+	}
+	return v.look(ctx, nil)
+}
+
+// next looks again when the runner was woken. Whoever was not, has waited long
+// enough, or went away.
+func (v *visit) next(ctx context.Context) (given *Payload, over bool, err error) {
+	lane := v.place.again()
+	if lane == nil || ctx.Err() != nil {
+		v.place.leave()
+		if lane != nil {
+			v.s.hall.wake(lane)
+		}
+		return nil, true, ctx.Err()
+	}
+	return v.look(ctx, lane)
+}
+
+func (v *visit) look(ctx context.Context, lane *Lane) (given *Payload, over bool, err error) {
+	over = true
+	defer func() {
+		if over { // also by a panic
+			v.place.leave()
+		}
+	}()
+	given, err = v.s.claim(ctx, &v.asking, &v.seeker, lane)
+	if err != nil && lane != nil {
+		v.s.hall.wake(lane) // somebody else may fare better
+	}
+	over = given != nil || err != nil
+	return given, over, err
+}
+
+// cursor is what the runner shows the next time.
+func (v *visit) cursor() string { return v.s.hall.cursor(&v.seeker) }
 
 // claim takes one job for a runner, in one transaction, and then gathers what
 // the runner gets. A job that may not run after all is dropped, and the next
 // one looked at. Whoever leaves jobs in the lane wakes the next who waits for it.
 func (s *Service) claim(ctx context.Context, a *Asking, seeker *Seeker, hint *Lane) (*Payload, error) {
+	select {
+	case s.desks <- struct{}{}:
+		defer func() { <-s.desks }()
+	case <-ctx.Done():
+	}
 	for ctx.Err() == nil {
 		var got claimed
 		err := s.DB.InTx(ctx, func(tx pgx.Tx) (err error) {

@@ -32,13 +32,9 @@ var everything = Features{
 // handed asks for a job as a runner of the instance, and is nil when there is none.
 func (w *world) handed(t testing.TB) *Payload {
 	t.Helper()
-	given, _, err := w.Request(t.Context(), Asking{
+	return w.ask(t, Asking{
 		Runner: runner.Runner{ID: 7, Type: runner.Instance, RunUntagged: true}, Features: everything, Secret: "glrt-runnersecret",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return given
 }
 
 func (w *world) actorOf(u *user.User) access.Actor {

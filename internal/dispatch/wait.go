@@ -25,6 +25,7 @@ type hall struct {
 	benches map[string]*bench             // by the key of a seeker
 	byScope map[int64]map[*bench]struct{} // where to look for a lane
 	news    map[int64]uint64              // how often a scope had a new job
+	closed  bool                          // nobody shall wait any more
 }
 
 // bench is where equal seekers sit, in the order in which they came.
@@ -33,12 +34,13 @@ type bench struct {
 	waiting list.List // of *waiter
 }
 
-// waiter is one who waits. The lane that it was woken for comes through woken.
+// waiter is one who waits, or who was woken and looks.
 type waiter struct {
 	hall  *hall
 	bench *bench
 	place *list.Element
-	woken chan *Lane
+	lane  *Lane  // that it was woken for
+	tell  func() // that it is woken
 }
 
 func newHall(epoch string) *hall {
@@ -47,7 +49,7 @@ func newHall(epoch string) *hall {
 
 // join sits down. Whoever joins leaves.
 func (h *hall) join(s Seeker) *waiter {
-	w := &waiter{hall: h, woken: make(chan *Lane, 1)}
+	w := &waiter{hall: h}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.sit(w, s)
@@ -87,11 +89,30 @@ func (h *hall) stand(w *waiter) {
 	}
 }
 
-// again sits down behind the others after having been woken for nothing.
-func (w *waiter) again() {
+// listen lets a waiter know when it is woken. That may be at once.
+func (w *waiter) listen(tell func()) {
+	w.hall.mu.Lock()
+	at := w.lane != nil || w.hall.closed
+	if !at {
+		w.tell = tell
+	}
+	w.hall.mu.Unlock()
+	if at {
+		tell()
+	}
+}
+
+// again is the lane that a waiter was woken for, nil if it was not. It sits down
+// behind the others before it looks, so that it misses nothing meanwhile.
+func (w *waiter) again() *Lane {
 	w.hall.mu.Lock()
 	defer w.hall.mu.Unlock()
-	w.hall.sit(w, w.bench.seeker)
+	lane := w.lane
+	w.lane, w.tell = nil, nil
+	if w.place == nil {
+		w.hall.sit(w, w.bench.seeker)
+	}
+	return lane
 }
 
 // leave goes for good. What the waiter was woken for and did not see to is
@@ -101,11 +122,11 @@ func (w *waiter) leave() {
 	if w.place != nil {
 		w.hall.stand(w)
 	}
+	lane := w.lane
+	w.lane, w.tell = nil, nil
 	w.hall.mu.Unlock()
-	select {
-	case lane := <-w.woken:
+	if lane != nil {
 		w.hall.wake(lane)
-	default:
 	}
 }
 
@@ -113,18 +134,49 @@ func (w *waiter) leave() {
 // there was one.
 func (h *hall) wake(l *Lane) bool {
 	h.mu.Lock()
-	defer h.mu.Unlock()
+	w := h.first(l)
+	if w == nil {
+		h.mu.Unlock()
+		return false
+	}
+	h.stand(w)
+	w.lane = l
+	tell := w.tell
+	h.mu.Unlock()
+	if tell != nil {
+		tell()
+	}
+	return true
+}
+
+// first is who waits longest on a bench of those who could take a job of the lane.
+func (h *hall) first(l *Lane) *waiter {
 	for _, scope := range l.Serves {
 		for b := range h.byScope[scope] {
 			if b.seeker.takes(l) {
-				w := b.waiting.Front().Value.(*waiter)
-				h.stand(w)
-				w.woken <- l
-				return true
+				return b.waiting.Front().Value.(*waiter)
 			}
 		}
 	}
-	return false
+	return nil
+}
+
+// close sends everyone away, and whoever comes later.
+func (h *hall) close() {
+	h.mu.Lock()
+	h.closed = true
+	var all []func()
+	for _, b := range h.benches {
+		for e := b.waiting.Front(); e != nil; e = e.Next() {
+			if tell := e.Value.(*waiter).tell; tell != nil {
+				all = append(all, tell)
+			}
+		}
+	}
+	h.mu.Unlock()
+	for _, tell := range all {
+		tell()
+	}
 }
 
 // heard notes that a lane has a new job, so that cursors change, and wakes
@@ -167,6 +219,7 @@ type watch struct {
 	hall  *hall
 	log   *slog.Logger
 	every time.Duration
+	drain <-chan struct{} // closed when nobody shall wait here any more
 	lanes map[int64]*Lane // those heard of since the last look
 }
 
@@ -187,11 +240,15 @@ func (w *watch) run(ctx context.Context) {
 	})
 	ticker := time.NewTicker(w.every)
 	defer ticker.Stop()
+	drain := w.drain
 	for {
 		var err error
 		select {
 		case <-ctx.Done():
 			return
+		case <-drain:
+			drain = nil
+			w.hall.close() // the next node looks for itself
 		case id := <-told:
 			err = w.hear(ctx, id)
 		case <-ticker.C:

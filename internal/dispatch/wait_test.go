@@ -23,7 +23,7 @@ func TestANewJobWakesOneAndNotAll(t *testing.T) {
 	if got := h.waiting(); got != 99 {
 		t.Errorf("%d still wait", got)
 	}
-	if len(all[0].woken) != 1 {
+	if all[0].lane == nil {
 		t.Error("not the first who came")
 	}
 }
@@ -35,11 +35,41 @@ func TestWhoIsWokenAndGoesPassesItOn(t *testing.T) {
 	lane := &Lane{ID: 1, Serves: []int64{7, instance}}
 	h.heard(lane)
 	first.leave()
-	if got := <-second.woken; got != lane {
+	if got := second.lane; got != lane {
 		t.Error("it was lost")
 	}
 	if h.wake(lane) || h.waiting() != 0 || len(h.byScope) != 0 || len(h.benches) != 0 {
 		t.Error("the hall remembers who has gone")
+	}
+}
+
+func TestWhoLooksInVainMissesNothingMeanwhile(t *testing.T) {
+	t.Parallel()
+	h := newHall("e")
+	w := h.join(Seeker{Scopes: OfInstance(), Untagged: true})
+	first, second := &Lane{ID: 1, Serves: []int64{instance}}, &Lane{ID: 2, Serves: []int64{instance}}
+	h.heard(first)
+	if got := w.again(); got != first {
+		t.Fatalf("woken for %+v", got)
+	}
+	h.heard(second) // while it looks for the first
+	told := 0
+	w.listen(func() { told++ })
+	if got := w.again(); told != 1 || got != second {
+		t.Errorf("told %d times, of %+v", told, got)
+	}
+}
+
+func TestNobodyWaitsInAClosedHall(t *testing.T) {
+	t.Parallel()
+	h := newHall("e")
+	told := 0
+	h.join(Seeker{Scopes: OfInstance(), Untagged: true}).listen(func() { told++ })
+	h.close()
+	late := h.join(Seeker{Scopes: OfGroup(7)})
+	late.listen(func() { told++ })
+	if late.again() != nil || told != 2 {
+		t.Errorf("%d of 2 were told", told)
 	}
 }
 
@@ -101,13 +131,13 @@ func TestNobodyIsForgottenInTheHall(t *testing.T) {
 					t.Fatalf("%d could take it", able)
 				}
 				for w, s := range waiting {
-					if len(w.woken) == 1 {
-						if !s.takes(<-w.woken) {
-							t.Fatal("woken for what it may not take")
-						}
-						w.again()
-						able = -1
+					if w.lane == nil {
+						continue
 					}
+					if !s.takes(w.again()) {
+						t.Fatal("woken for what it may not take")
+					}
+					able = -1
 				}
 				if able > 0 {
 					t.Fatal("nobody was woken")
@@ -130,11 +160,13 @@ func TestAJobOfAnotherNodeIsHeardOf(t *testing.T) {
 	watching := &watch{db: q.db, hall: h, log: slog.New(slog.NewTextHandler(t.Output(), nil)), every: time.Hour}
 	go watching.run(t.Context())
 	w := h.join(Seeker{Scopes: OfInstance(), Untagged: true})
+	woken := make(chan struct{})
+	w.listen(func() { close(woken) })
 	for id := int64(1); ; id++ { // until the node listens
 		put(t, q, id, p.ID, false)
 		select {
-		case lane := <-w.woken:
-			if lane.ProjectID != p.ID {
+		case <-woken:
+			if lane := w.again(); lane.ProjectID != p.ID {
 				t.Errorf("woken for %+v", lane)
 			}
 			return
@@ -156,13 +188,13 @@ func TestAMissedJobIsFoundByLooking(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if look(); len(w.woken) != 0 {
+	if look(); w.lane != nil {
 		t.Error("woken for a project that does not want it")
 	}
 	if _, err := q.db.Exec(t.Context(), `update projects set settings = '{}' where id = $1`, p.ID); err != nil {
 		t.Fatal(err)
 	}
-	if look(); len(w.woken) != 1 {
+	if look(); w.lane == nil {
 		t.Error("not woken after the project changed its mind")
 	}
 }

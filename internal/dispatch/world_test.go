@@ -112,7 +112,7 @@ func newWorld(t testing.TB) *world {
 	w.Service = New(Deps{
 		DB: db, Bus: events, Box: box, Settings: settings, Users: users, Tokens: tokens,
 		OAuth:    oauth.New(oauth.Deps{DB: db, Bus: events, Box: box, Settings: settings, Users: users, Tokens: tokens, Clock: now, ExternalURL: home.String(), Names: names}),
-		Projects: projects, Repositories: repositories, Variables: variables, Runners: runners, Artifacts: artifacts, Pipelines: pipelines, Clock: now, Log: log, ExternalURL: home.String(), Names: names, Hold: 30 * time.Millisecond,
+		Projects: projects, Repositories: repositories, Variables: variables, Runners: runners, Artifacts: artifacts, Pipelines: pipelines, Clock: now, Log: log, ExternalURL: home.String(), Names: names, Claims: 2, Hold: 30 * time.Millisecond,
 	})
 	tokens.Resolve(access.JobToken, w.Bearer)
 	projects.JobTokensBy(w.Opens)
@@ -273,3 +273,17 @@ func (w *world) status(t testing.TB, jobID int64) pipeline.Status {
 }
 
 func id(n int64) string { return strconv.FormatInt(n, 10) }
+
+// ask is what a runner gets that does not wait.
+func (w *world) ask(t testing.TB, a Asking) *Payload {
+	t.Helper()
+	v := w.visit(a)
+	given, over, err := v.first(t.Context())
+	if err == nil && !over {
+		_, _, err = v.next(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return given
+}
