@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-enry/go-enry/v2"
 	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/gitstore"
@@ -109,16 +108,13 @@ func (s *Service) sizes(ctx context.Context, repo *gitstore.Repo, commit gitstor
 	if err != nil {
 		return nil, err
 	}
-	sizes := map[string]int64{}
+	sizes, known := map[string]int64{}, s.languages()
 	for _, f := range files {
 		if f.Mode != gitstore.FileMode && f.Mode != gitstore.ExecMode {
 			continue
 		}
-		if enry.IsVendor(f.Path) || enry.IsDotFile(f.Path) || enry.IsDocumentation(f.Path) || enry.IsGenerated(f.Path, nil) {
-			continue
-		}
-		language := languageOf(f.Path)
-		if language == "" {
+		language := known.of(f.Path)
+		if language == "" || !known.counts(f.Path) {
 			continue
 		}
 		object, err := repo.Stat(ctx, f.ID)
@@ -128,22 +124,6 @@ func (s *Service) sizes(ctx context.Context, repo *gitstore.Repo, commit gitstor
 		sizes[language] += object.Size
 	}
 	return sizes, nil
-}
-
-// languageOf is the programming or markup language that a name speaks of.
-func languageOf(name string) string {
-	language, _ := enry.GetLanguageByFilename(name)
-	if language == "" {
-		language, _ = enry.GetLanguageByExtension(name)
-	}
-	switch enry.GetLanguageType(language) {
-	case enry.Programming, enry.Markup:
-		if group := enry.GetLanguageGroup(language); group != "" {
-			return group
-		}
-		return language
-	}
-	return ""
 }
 
 // shares are percentages, to the hundredth.

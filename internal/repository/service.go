@@ -42,11 +42,12 @@ type Deps struct {
 // Service is the use cases of repositories.
 type Service struct {
 	Deps
-	large LargeFiles // nil where nobody keeps them
+	large     LargeFiles // nil where nobody keeps them
+	languages func() *languages
 }
 
 // New puts the room together.
-func New(d Deps) *Service { return &Service{Deps: d} }
+func New(d Deps) *Service { return &Service{Deps: d, languages: readLanguages()} }
 
 // Find reads the row of a project's repository. A project that nobody asked
 // for its repository before gets one, on a storage that the instance's weights
