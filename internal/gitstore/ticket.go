@@ -58,11 +58,12 @@ func takeTicket(dir string) (*Ticket, error) {
 	return t, nil
 }
 
-// sweepTickets throws tickets away that were never numbered and that nobody
-// holds: their processes were killed.
+// sweepTickets throws tickets away that nobody holds: their processes were
+// killed. Of a number that is gone Held says what it says of one that nobody holds.
 func sweepTickets(dir string) {
-	left, _ := filepath.Glob(filepath.Join(dir, unnumbered+"*")) // the pattern is ours
-	for _, path := range left {
+	left, _ := os.ReadDir(dir)
+	for _, ticket := range left {
+		path := filepath.Join(dir, ticket.Name())
 		if file, err := os.Open(path); err == nil {
 			if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
 				_ = os.Remove(path)
@@ -138,7 +139,10 @@ func (r *Repo) Held(id int64) (bool, error) {
 	case err != nil:
 		return false, fmt.Errorf("trying a ticket: %w", err)
 	}
-	return false, os.Remove(path)
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) { // a push may have swept it meanwhile
+		return false, err
+	}
+	return false, nil
 }
 
 // Holding is the repository, for work on behalf of a push: the processes that

@@ -30,3 +30,35 @@ func TestQuarantinesGoWhenNoPushIsAlive(t *testing.T) {
 		t.Error("that of a dead push is still there")
 	}
 }
+
+func TestTicketsOfDeadPushesGoAndThoseOfLivePushesStay(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	take := func(number int64) *Ticket {
+		t.Helper()
+		ticket, err := takeTicket(dir)
+		if err == nil && number > 0 {
+			err = ticket.Number(number)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ticket
+	}
+	live := []*Ticket{take(0), take(1)}
+	for _, dead := range []*Ticket{take(0), take(2)} {
+		if err := dead.file.Close(); err != nil { // as death does
+			t.Fatal(err)
+		}
+	}
+	sweepTickets(dir)
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != len(live) {
+		t.Fatalf("%v are left, %v", left, err)
+	}
+	for _, ticket := range live {
+		if err := ticket.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
