@@ -221,6 +221,7 @@ func (f *forge) serve(env ...string) *node {
 	f.t.Helper()
 	n := &node{f: f, log: f.log(), done: make(chan struct{})}
 	n.cmd = exec.Command(f.binary, "serve")
+	n.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // as whoever runs services does
 	n.cmd.Dir, n.cmd.Env, n.cmd.Stderr = f.dir, append(f.env[:len(f.env):len(f.env)], env...), n.log
 	for _, pair := range n.cmd.Env {
 		if address, ok := strings.CutPrefix(pair, "STITHY_LISTEN="); ok {

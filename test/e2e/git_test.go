@@ -71,14 +71,19 @@ func (f *forge) remote(name string) string {
 
 // git runs a client; more are variables of its environment.
 func (f *forge) git(dir string, more []string, args ...string) (string, error) {
-	cmd := exec.CommandContext(context.WithoutCancel(f.t.Context()), "git", args...)
+	out, err := f.command(dir, more, "git", args...).CombinedOutput()
+	return string(out), err
+}
+
+// command is a program in the environment of clients of git.
+func (f *forge) command(dir string, more []string, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(context.WithoutCancel(f.t.Context()), name, args...)
 	cmd.Dir = dir
 	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + f.dir, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "LC_ALL=C", "GIT_TERMINAL_PROMPT=0",
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=a@example.com",
 	}, more...)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return cmd
 }
 
 func (f *forge) mustGit(dir string, more []string, args ...string) string {

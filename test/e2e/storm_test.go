@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -79,25 +80,28 @@ func TestManyClonesAtOnceFailNobody(t *testing.T) {
 			}
 		})
 	}
-	began := time.Now()
-	var clients sync.WaitGroup
-	for i := range clones {
-		to := filepath.Join(t.TempDir(), strconv.Itoa(i))
-		clients.Go(func() {
-			if out, err := f.git("/", nil, "clone", "-q", "--bare", f.remote("tool"), to); err != nil {
-				t.Errorf("clone %d: %v %s", i, err, out)
-				return
-			}
-			if got, err := f.git(to, nil, "rev-parse", "main"); err != nil || strings.TrimSpace(got) != want {
-				t.Errorf("clone %d has %q, %v", i, got, err)
-			}
-			_ = os.RemoveAll(to)
-		})
+	// All clients in a session of their own, which the kernel gives its share of the cores: they stand for other
+	// machines, and whoever calls the API is none of them.
+	to := t.TempDir()
+	numbers := make([]string, clones)
+	for i := range numbers {
+		numbers[i] = strconv.Itoa(i)
 	}
-	clients.Wait()
+	clients := f.command(to, nil, "xargs", "-P", strconv.Itoa(clones), "-I{}", "git", "clone", "-q", "--bare", f.remote("tool"), "{}")
+	clients.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	clients.Stdin = strings.NewReader(strings.Join(numbers, "\n"))
+	began := time.Now()
+	if out, err := clients.CombinedOutput(); err != nil {
+		t.Errorf("%v %s", err, out)
+	}
 	took := time.Since(began)
 	calm()
 	others.Wait()
+	for _, n := range numbers {
+		if got, err := f.git(filepath.Join(to, n), nil, "rev-parse", "main"); err != nil || strings.TrimSpace(got) != want {
+			t.Errorf("clone %s has %q, %v", n, got, err)
+		}
+	}
 
 	slices.Sort(times)
 	p99 := times[len(times)*99/100]
