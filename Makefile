@@ -105,8 +105,8 @@ runners: build ## Let LOAD_RUNNERS runners wait on one node, 10,000 by default, 
 	STITHY_LOAD_RUNNERS=$${LOAD_RUNNERS:-10000} STITHY_LOAD_PENDING=$${LOAD_PENDING:-50000} \
 		go test ./test/load -run ManyRunners -count=1 -timeout 30m -v
 
-chaos: build ## Kill a node amid CHAOS_CREATES creations of accounts, 2,000 by default, CHAOS_PUSHES pushes, 200, and CHAOS_PIPELINES pipelines, 100; push a gigabyte
-	STITHY_TEST_SHAPES=$${CHAOS_SHAPES:-20} go test -run StoredStatuses -count=1 -timeout 20m -v ./internal/pipeline
+chaos: build ## Kill a node amid CHAOS_CREATES creations of accounts, 2,000 by default, CHAOS_PUSHES pushes, 200, and CHAOS_PIPELINES pipelines, 100; push a gigabyte; store 60 random pipelines in each of CHAOS_STORMS storms, 84
+	STITHY_TEST_STORMS=$${CHAOS_STORMS:-84} STITHY_TEST_SHAPES=20 go test -run StoredStatuses -count=1 -timeout 90m ./internal/pipeline
 	STITHY_BIN=$(CURDIR)/bin/stithy STITHY_E2E_CREATES=$${CHAOS_CREATES:-2000} STITHY_TEST_PUSHES=$${CHAOS_PUSHES:-200} \
 		STITHY_TEST_PUSH_MB=$${CHAOS_PUSH_MB:-1024} STITHY_TEST_PIPELINES=$${CHAOS_PIPELINES:-100} \
 		go test -race -run 'TwoNodes|MN02|InFlight|DL14|DL15|LargePush' -count=1 -timeout 40m -v ./test/e2e
