@@ -402,6 +402,10 @@ func TestGI12_ConnectionsThatStallOrFloodAreBounded(t *testing.T) {
 			_, _ = io.WriteString(conn, "SSH-2.0-x\r\n")
 		}
 		_, _ = conn.Write(junk)
+		_ = conn.(*net.TCPConn).CloseWrite()
+		if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error("nonsense is listened to for ever")
+		}
 		_ = conn.Close()
 	}
 
