@@ -43,7 +43,7 @@ func TestTheLockOfATreeIsHeldInOneOrder(t *testing.T) {
 // their memberships.
 func TestOnesOwnGroupsAreFoundOverAnIndex(t *testing.T) {
 	t.Parallel()
-	tx, err := postgrestest.New(t).Pool().Begin(t.Context()) // what others did to a shared one would change the plan
+	tx, err := postgrestest.Unworn(t).Pool().Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

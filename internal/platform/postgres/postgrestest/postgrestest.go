@@ -1,10 +1,11 @@
 // Package postgrestest gives tests a migrated database on a real server, named by STITHY_TEST_DATABASE_URL.
 //
-// [Tx] is the default: a transaction that is rolled back. [New] and [URL] make a database for the test alone, for
+// [Tx] is the default: a transaction that is rolled back. [New] and [URL] give a database to the test alone, for
 // tests of commits, of notifications, and of programs that connect themselves.
 //
-// The schema is migrated once into a template database that all test processes share. What a process makes is guarded
-// by advisory locks that it holds while it lives, so that a later process can tell what a dead one left behind.
+// The schema is migrated once into a template database that all test processes share. To copy it is a thousand files, so
+// those of New are washed and worn again. What a process has is guarded by advisory locks that it holds while it
+// lives, so that a later process can tell what a dead one left behind.
 package postgrestest
 
 import (
@@ -37,15 +38,36 @@ const maxConns = 4
 // patience bounds one administrative statement, including the wait for another process that builds the template.
 const patience = 2 * time.Minute
 
-// New returns a migrated database of its own, which is dropped when the test ends. Its pool is small; a test that
-// needs a larger one opens [URL].
+// New returns a migrated database of its own, with nothing in it. Its pool is small; a test that needs a larger one
+// opens [URL].
 func New(t testing.TB) *postgres.DB {
+	t.Helper()
+	s := connect(t)
+	name, db, err := s.lend()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		db.Close()
+		s.takeBack(name)
+	})
+	return hold(t, db)
+}
+
+// Unworn is New for tests of plans: tables and indexes that held something before cost more than new ones.
+func Unworn(t testing.TB) *postgres.DB {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), URL(t), maxConns)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
+	return hold(t, db)
+}
+
+// hold lets a test fail that would wait for itself with a pool of one connection.
+func hold(t testing.TB, db *postgres.DB) *postgres.DB {
+	t.Helper()
 	db.Strict(func() { t.Errorf("a second connection is asked for in a transaction:\n%s", debug.Stack()) })
 	return db
 }
@@ -104,6 +126,10 @@ type server struct {
 	template string
 	owner    string // prefix of the databases made for single tests
 	made     int
+
+	lending sync.Mutex
+	next    int      // number of a database of New that this process has not tried
+	idle    []string // databases of New that no test has
 
 	shared func() (*postgres.DB, error)
 }
@@ -173,6 +199,7 @@ func schemaHash() (string, error) {
 	for _, migration := range queue.AllVersions() {
 		fmt.Fprintln(sum, migration.SQLUp)
 	}
+	fmt.Fprintln(sum, sqlSchema)
 	return fmt.Sprintf("%x", sum.Sum(nil)[:8]), nil
 }
 
@@ -205,6 +232,9 @@ func (s *server) buildTemplate() error {
 	if err := postgres.Migrate(ctx, s.address(s.template)); err != nil {
 		return err
 	}
+	if err := s.describe(ctx, s.template); err != nil {
+		return err
+	}
 	return s.exec("alter database " + s.template + " with is_template true allow_connections false")
 }
 
@@ -213,7 +243,7 @@ func (s *server) sweep() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	names, err := postgres.Values[string](ctx, s.conn,
-		`select datname::text from pg_database where datname ~ '^stithy_(tmpl|tx|test)_' order by datname`)
+		`select datname::text from pg_database where datname ~ '^stithy_(tmpl|tx|new|test)_' order by datname`)
 	if err != nil {
 		return err
 	}
@@ -242,28 +272,37 @@ func (s *server) sweep() error {
 	return nil
 }
 
-// openShared claims the first database for transactions that no other process holds. Nothing is ever committed there,
-// so it serves one process after another.
+// openShared opens the first database for transactions that no other process has. Nothing is ever committed there, so
+// it serves one process after another.
 func (s *server) openShared() (*postgres.DB, error) {
-	for slot := 0; ; slot++ {
-		name := fmt.Sprintf("stithy_tx_%s_%d", s.hash, slot)
+	name, _, err := s.claim("stithy_tx", 0)
+	if err != nil {
+		return nil, err
+	}
+	return s.open(name)
+}
+
+func (s *server) open(name string) (*postgres.DB, error) {
+	return postgres.Open(context.Background(), s.address(name), maxConns)
+}
+
+// claim takes the first database of a kind, from a number on, that no process has, and makes it if need be.
+func (s *server) claim(kind string, from int) (name string, next int, err error) {
+	for next = from; ; {
+		name = fmt.Sprintf("%s_%s_%d", kind, s.hash, next)
+		next++ // a process may take its own locks twice
 		free, err := s.ask("select pg_try_advisory_lock(hashtextextended($1, 0))", name)
 		if err != nil {
-			return nil, err
+			return "", next, err
 		}
 		if !free {
 			continue
 		}
 		exists, err := s.ask("select exists (select from pg_database where datname = $1)", name)
-		if err != nil {
-			return nil, err
+		if err == nil && !exists {
+			err = s.create(name)
 		}
-		if !exists {
-			if err := s.create(name); err != nil {
-				return nil, err
-			}
-		}
-		return postgres.Open(context.Background(), s.address(name), maxConns)
+		return name, next, err
 	}
 }
 

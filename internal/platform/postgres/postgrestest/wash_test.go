@@ -1,0 +1,81 @@
+package postgrestest
+
+import (
+	"slices"
+	"testing"
+
+	"stithy/internal/platform/postgres"
+)
+
+// sqlState is how many rows every table has, where every sequence stands, and what the one row of settings says.
+const sqlState = `
+select concat_ws(' ', relname, case
+	when relkind = 'S' then pg_sequence_last_value(oid)::text
+	else (xpath('/row/n/text()', query_to_xml(format('select count(*) as n from %s', oid::regclass), false, true, '')))[1]::text
+end) from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'S')
+union all select concat_ws(' ', changed, version) from settings
+order by 1`
+
+// worn lends a database, does something to it, and lends it again.
+func worn(t *testing.T, s *server, do string) *postgres.DB {
+	t.Helper()
+	first, db, err := s.lend()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.Exec(t.Context(), do)
+	db.Close()
+	s.takeBack(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, db, err := s.lend()
+	if err != nil || second != first {
+		t.Fatalf("%s after %s, %v", second, first, err)
+	}
+	t.Cleanup(db.Close)
+	return db
+}
+
+func TestADatabaseThatIsWornAgainIsAsNew(t *testing.T) {
+	t.Parallel()
+	s, err := newServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := postgres.Open(t.Context(), URL(t), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(fresh.Close)
+	want, err := postgres.Values[string](t.Context(), fresh, sqlState)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, do := range map[string]string{
+		"few rows": `update settings set changed = '{"a": 1}', version = 7; delete from river_leader;
+			insert into users (username, name, email, projects_limit, created_at, updated_at) values ('ada', 'Ada', 'ada@example.com', 1, now(), now())`,
+		"many rows": `insert into users (username, name, email, projects_limit, created_at, updated_at)
+			select 'u' || n, 'u', 'u' || n || '@example.com', 1, now(), now() from generate_series(1, 10000) n`,
+		"a table more":   `create table more (id int)`,
+		"a table less":   `drop table settings cascade`,
+		"another column": `alter table users alter column bio drop not null`,
+	} {
+		got, err := postgres.Values[string](t.Context(), worn(t, s, do), sqlState)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+func BenchmarkWash(b *testing.B) {
+	s := connect(b)
+	for b.Loop() {
+		name, db, err := s.lend()
+		if err != nil {
+			b.Fatal(err)
+		}
+		db.Close()
+		s.takeBack(name)
+	}
+}
