@@ -282,7 +282,9 @@ func (s *Service) take(ctx context.Context, tx pgx.Tx, a *Asking, seeker *Seeker
 		_, err := s.Pipelines.Drop(ctx, tx, t.JobID, why)
 		return c, unlessMoved(err)
 	}
-	if err := s.Pipelines.Start(ctx, tx, job, a.Runner.ID); err != nil {
+	if err := s.Pipelines.Start(ctx, tx, job, a.Runner.ID); errors.Is(err, pipeline.ErrNotPending) {
+		return c, nil
+	} else if err != nil {
 		return c, err
 	}
 	c.timeout = timeout(job.Spec.Job.Timeout, time.Duration(t.Timeout)*time.Second, a.Runner.MaximumTimeout)

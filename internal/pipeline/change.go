@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
@@ -297,7 +298,7 @@ func (t *turn) tell(ctx context.Context) error {
 	return t.s.Bus.Publish(ctx, t.tx, PipelineChanged{Pipeline: t.pipeline, From: t.was})
 }
 
-// ErrNotPending is what Candidate says of a job that waits for no runner any more.
+// ErrNotPending is what Candidate and Start say of a job that waits for no runner any more.
 // The claim is then committed without it: whatever took the job away could not
 // take its row of the queue.
 var ErrNotPending = errors.New("the job is not pending")
@@ -314,32 +315,36 @@ type Candidate struct {
 // in two for the first of a pipeline. It is ErrNotPending when the job waits for
 // no runner any more.
 func (s *Service) Candidate(ctx context.Context, tx pgx.Tx, jobID int64) (*Candidate, error) {
-	c, err := s.candidate(ctx, tx, sqlShareRunningOf, jobID)
-	if err == nil && c.Pipeline.ID == 0 {
-		c, err = s.candidate(ctx, tx, sqlLockPipelineOf, jobID)
+	c, err := s.candidate(ctx, tx, sqlBeginShare, sqlShareRunningOf, jobID)
+	if errors.Is(err, postgres.ErrNoRows) {
+		// Two who shared it and both wanted it alone would wait for each other.
+		c, err = s.candidate(ctx, tx, sqlUndoShare, sqlLockPipelineOf, jobID)
 	}
-	if err == nil && (c.Pipeline.ID == 0 || c.Job.ID == 0) {
+	if errors.Is(err, postgres.ErrNoRows) {
 		err = ErrNotPending
 	}
 	return c, err
 }
 
-func (s *Service) candidate(ctx context.Context, tx pgx.Tx, lock string, jobID int64) (*Candidate, error) {
+// candidate is ErrNoRows when it could not lock the pipeline.
+func (s *Service) candidate(ctx context.Context, tx pgx.Tx, first, lock string, jobID int64) (*Candidate, error) {
 	var b pgx.Batch
 	var pipelines []Pipeline
 	var jobs []Job
 	var documents [][]byte
+	b.Queue(first)
 	postgres.Queue(&b, &pipelines, lock, jobID)
 	postgres.Queue(&b, &jobs, sqlWaitingJob, jobID)
 	postgres.QueueValues(&b, &documents, sqlSpecOf, jobID)
-	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
+	switch err := tx.SendBatch(ctx, &b).Close(); {
+	case err != nil:
 		return nil, err
+	case len(pipelines) == 0:
+		return nil, postgres.ErrNoRows
+	case len(jobs) == 0:
+		return nil, ErrNotPending
 	}
-	c := &Candidate{}
-	if len(pipelines) == 0 || len(jobs) == 0 {
-		return c, nil
-	}
-	c.Job, c.Pipeline = jobs[0], pipelines[0]
+	c := &Candidate{Job: jobs[0], Pipeline: pipelines[0]}
 	if err := json.Unmarshal(documents[0], &c.Spec); err != nil {
 		return nil, fmt.Errorf("reading what was planned for a job: %w", err)
 	}
@@ -358,7 +363,12 @@ func (s *Service) Start(ctx context.Context, tx pgx.Tx, c *Candidate, runnerID i
 	}
 	j.Status, j.RunnerID, j.StartedAt, j.UpdatedAt = to, new(runnerID), new(now), now
 	var b pgx.Batch
-	b.Queue(sqlStart, j.ID, j.Status, runnerID, now)
+	b.Queue(sqlStart, j.ID, j.Status, runnerID, now).Exec(func(done pgconn.CommandTag) error {
+		if done.RowsAffected() == 0 {
+			return ErrNotPending
+		}
+		return nil
+	})
 	was := p.Status
 	if was != Running || p.StartedAt == nil {
 		p.Status, p.FinishedAt, p.UpdatedAt = Running, nil, now

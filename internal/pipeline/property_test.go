@@ -84,10 +84,40 @@ func drive(t *testing.T, some int, seed uint64) {
 	hands.Wait()
 	close(done)
 	killer.Wait()
+	w.db.Pool().Reset() // some of its connections were cut
 	s.check(t)
 	s.workOff(t)
 	s.check(t)
 	t.Logf("%d pipelines, %d jobs given out, %d times a connection was cut", len(s.ids), len(s.started), s.cuts)
+}
+
+// Jobs of a running pipeline are started side by side, but none of them twice.
+func TestOfTwoWhoTakeAJobOneGetsIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "{a: {script: x}, b: {script: x}}")
+	id := w.create(t).ID
+	w.start(t, id, "a")
+	job := w.jobs(t, id)["b"].ID
+	var both sync.WaitGroup // have looked
+	both.Add(2)
+	told := make(chan error, 2)
+	for range 2 {
+		go func() {
+			told <- w.db.InTx(t.Context(), func(tx pgx.Tx) error {
+				c, err := w.Candidate(t.Context(), tx, job)
+				both.Done()
+				both.Wait()
+				if err != nil {
+					return err
+				}
+				return w.Start(t.Context(), tx, c, 1)
+			})
+		}()
+	}
+	one, other := <-told, <-told
+	if !errors.Is(errors.Join(one, other), pipeline.ErrNotPending) || (one != nil && other != nil) {
+		t.Errorf("%v and %v", one, other)
+	}
 }
 
 // randomConfig is a file of twelve jobs in three stages.

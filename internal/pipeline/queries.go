@@ -31,12 +31,16 @@ where g.id = any($1::bigint[])`
 	// What a claim reads and writes of a job: the lock first.
 	sqlLockPipelineOf = `select ` + pipelineColumns + ` from pipelines where id = (select pipeline_id from jobs where id = $1) for no key update`
 	// Whoever starts a job of a pipeline that runs changes nothing of the pipeline,
-	// and so need not wait for others who do the same.
+	// and so need not wait for others who do the same: one of them starts the job.
+	// A row that came to a halt while the lock was waited for is locked although it
+	// is not found, until the share is undone.
+	sqlBeginShare     = `savepoint share`
+	sqlUndoShare      = `rollback to savepoint share`
 	sqlShareRunningOf = `select ` + pipelineColumns + ` from pipelines where id = (select pipeline_id from jobs where id = $1)
 		and status = 'running' and started_at is not null for share`
 	sqlWaitingJob = `select ` + jobColumns + ` from jobs where id = $1 and status = 'pending' and not retried and not bridge`
 	sqlSpecOf     = `select s.document from jobs j join job_specs s on s.id = j.spec_id where j.id = $1`
-	sqlStart      = `update jobs set status = $2, runner_id = $3, started_at = $4, updated_at = $4 where id = $1`
+	sqlStart      = `update jobs set status = $2, runner_id = $3, started_at = $4, updated_at = $4 where id = $1 and status = 'pending'`
 
 	sqlUpdateJob = `
 update jobs set status = $2, failure_reason = $3, exit_code = $4, allow_failure = $5, retried = $6, scheduled_at = $7, downstream_id = $8,
