@@ -171,6 +171,7 @@ var settings = [][2]string{
 	{"core.useReplaceRefs", "false"},
 	{"core.fsync", "objects,derived-metadata,reference"},
 	{"core.fsyncMethod", "fsync"},
+	{"core.bigFileThreshold", "50m"}, // beyond it nothing is held in memory, compared or tried as a delta
 	{"core.hooksPath", "/dev/null"},
 	{"core.alternateRefsCommand", "exit 0 #"},
 	{"core.attributesFile", "/dev/null"},

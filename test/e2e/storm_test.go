@@ -168,6 +168,7 @@ func TestALargePushArrivesOverBothWays(t *testing.T) {
 		f.project("over-" + way.name)
 		dir := f.tree()
 		f.mustGit(dir, nil, "config", "core.compression", "0") // what cannot be compressed need not be tried
+		f.mustGit(dir, nil, "config", "core.bigFileThreshold", "1m")
 		const part = 64 << 20
 		random := mathrand.NewChaCha8([32]byte{1})
 		for i, left := 0, megabytes<<20; left > 0; i, left = i+1, left-part {
