@@ -137,8 +137,18 @@ func (s *site) work(ctx context.Context, server *server, p plan) (err error) {
 	return c.prepareLogs(ctx, server, at)
 }
 
+// hear lets the runners have said something: after two minutes without a word a
+// server ends their jobs, and tries again.
+func (c *ci) hear(ctx context.Context) error {
+	_, err := c.conn.Exec(ctx, `update job_runs set contacted_at = now() + interval '1 hour' where ended_at is null and contacted_at < now()`)
+	return err
+}
+
 // refill sees to it that at least some jobs wait.
 func (c *ci) refill(ctx context.Context, least int) error {
+	if err := c.hear(ctx); err != nil {
+		return err
+	}
 	if c.quick {
 		least /= 4
 	}
@@ -178,6 +188,9 @@ func (c *ci) prepareLogs(ctx context.Context, server *server, at string) error {
 		}
 	}
 	if err != nil {
+		return err
+	}
+	if err := c.hear(ctx); err != nil {
 		return err
 	}
 	if _, err := c.conn.Exec(ctx, `insert into job_log_chunks (job_id, start, content)
