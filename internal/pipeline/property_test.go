@@ -120,6 +120,37 @@ func TestOfTwoWhoTakeAJobOneGetsIt(t *testing.T) {
 	}
 }
 
+// Whoever finds that a job is taken asks for no more than a share of its
+// pipeline: two who wanted more would wait for each other.
+func TestWhoFindsAJobTakenWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "{a: {script: x}, b: {script: x}}")
+	id := w.create(t).ID
+	w.start(t, id, "a")
+	jobs := w.jobs(t, id)
+	w.in(t, func(tx pgx.Tx) error {
+		if _, err := w.Candidate(t.Context(), tx, jobs["b"].ID); err != nil {
+			return err
+		}
+		told := make(chan error, 1)
+		go func() {
+			told <- w.db.InTx(t.Context(), func(other pgx.Tx) error {
+				_, err := w.Candidate(t.Context(), other, jobs["a"].ID)
+				return err
+			})
+		}()
+		select {
+		case err := <-told:
+			if !errors.Is(err, pipeline.ErrNotPending) {
+				t.Error(err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Error("it waits for one who starts another job")
+		}
+		return nil
+	})
+}
+
 // randomConfig is a file of twelve jobs in three stages.
 func randomConfig(seed uint64) string {
 	var b strings.Builder
