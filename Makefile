@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 # What is tested from inside; test/ drives the built binary from outside. archtest and ledger have a step of their own.
 PACKAGES := ./cmd/... ./db/... ./internal/... ./web/...
 # The race detector makes tests five times as long. It sees the rooms that start goroutines or lock something, but for app, whose
-# suites walk every endpoint, and ciconfig and apidocs, which lock what they read once. `make race RACED=./...` lets it see all.
+# suites walk every endpoint, and ciconfig and apidocs, which lock what they read once. `make race RACED=./internal/user` shows it another.
 INSIDE = $(filter-out stithy/internal/archtest stithy/internal/ledger%,$(shell go list $(PACKAGES)))
 SHARING = $(shell grep -lrE --include='*.go' --exclude='*_test.go' '"sync|^\s*go |\.Go\b' cmd db internal web | xargs dirname | sort -u)
 RACED = $(filter-out stithy/internal/app stithy/internal/ciconfig stithy/internal/apidocs,$(filter $(SHARING:%=stithy/%),$(INSIDE)))
