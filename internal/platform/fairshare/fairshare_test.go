@@ -1,0 +1,247 @@
+package fairshare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func caller(who, from string) *Callers {
+	return Of(With(context.Background(), Caller{Who: who, From: from}))
+}
+
+func (c *claim) has() bool {
+	select {
+	case <-c.got:
+		return true
+	default:
+		return false
+	}
+}
+
+// Whatever happens in whatever order: no limit is passed, no slot is idle that
+// somebody may have, and a slot goes to a caller with the fewest.
+func TestSlotsAreSharedFairly(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := New(rapid.IntRange(1, 12).Draw(t, "slots"), rapid.IntRange(1, 6).Draw(t, "per item"))
+		var holding, waiting []*claim
+		draw := func(from []*claim, label string) int { return rapid.IntRange(0, len(from)-1).Draw(t, label) }
+		drawCaller := func() Caller {
+			n := rapid.IntRange(0, 4).Draw(t, "caller")
+			if n == 0 {
+				return Caller{}
+			}
+			return Caller{Who: fmt.Sprint("person ", n), From: fmt.Sprint("address ", rapid.IntRange(1, 3).Draw(t, "address"))}
+		}
+		settle := func() {
+			still := waiting[:0]
+			for _, c := range waiting {
+				if c.has() {
+					holding = append(holding, c)
+				} else {
+					still = append(still, c)
+				}
+			}
+			waiting = still
+			s.check(t, holding, waiting)
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"ask": func(t *rapid.T) {
+				by := drawCaller()
+				c := &claim{callers: caller(by.Who, by.From), item: fmt.Sprint(rapid.IntRange(1, 3).Draw(t, "item")), got: make(chan struct{})}
+				waiting = append(waiting, c)
+				s.ask(c)
+				settle()
+			},
+			"release": func(t *rapid.T) {
+				if len(holding) == 0 {
+					t.Skip("nobody holds one")
+				}
+				i := draw(holding, "who releases")
+				c := holding[i]
+				holding = append(holding[:i], holding[i+1:]...)
+				want := s.next(c, waiting)
+				s.release(c)
+				if want != nil && !want.has() {
+					t.Fatal("the slot did not go to the caller with the fewest who waits longest")
+				}
+				settle()
+			},
+			"leave": func(t *rapid.T) {
+				if len(waiting) == 0 {
+					t.Skip("nobody waits")
+				}
+				i := draw(waiting, "who leaves")
+				if !s.leave(waiting[i]) {
+					t.Fatal("it did not wait")
+				}
+				waiting = append(waiting[:i], waiting[i+1:]...)
+				settle()
+			},
+			"join": func(t *rapid.T) {
+				if len(waiting) == 0 {
+					t.Skip("nobody waits")
+				}
+				by := drawCaller()
+				waiting[draw(waiting, "whom")].callers.Join(caller(by.Who, by.From))
+				s.look()
+				settle()
+			},
+		})
+		for len(holding) > 0 {
+			s.release(holding[0])
+			holding = holding[1:]
+			settle()
+		}
+		if s.free != s.all || len(s.waiting)+len(s.callers)+len(s.froms)+len(s.items) != 0 {
+			t.Fatalf("left over: %+v", s)
+		}
+	})
+}
+
+// check compares the books with those who hold and wait.
+func (s *Slots) check(t *rapid.T, holding, waiting []*claim) {
+	callers, froms, items := map[string]int{}, map[string]int{}, map[string]int{}
+	for _, c := range holding {
+		callers[c.charged.Who]++
+		froms[c.charged.From]++
+		items[c.item]++
+	}
+	if len(holding) > s.all || s.free != s.all-len(holding) {
+		t.Fatalf("%d of %d slots are held, %d free", len(holding), s.all, s.free)
+	}
+	for who, n := range callers {
+		if who != "" && n > max(1, s.all/2) {
+			t.Fatalf("%s holds %d of %d", who, n, s.all)
+		}
+	}
+	for from, n := range froms {
+		if from != "" && n > max(1, s.all*3/4) {
+			t.Fatalf("%s holds %d of %d", from, n, s.all)
+		}
+	}
+	for item, n := range items {
+		if n > s.perItem {
+			t.Fatalf("item %s has %d, at most %d", item, n, s.perItem)
+		}
+	}
+	for _, c := range waiting {
+		if _, ok := s.payer(c); ok && s.free > 0 {
+			t.Fatalf("%d slots are free and somebody waits who may have one", s.free)
+		}
+	}
+}
+
+// next is who must get the slot that a claim gives back, said without the
+// books: nil where nobody may.
+func (s *Slots) next(released *claim, waiting []*claim) *claim {
+	held := func(in map[string]int, name, gone string) int {
+		if name == gone {
+			return in[name] - 1
+		}
+		return in[name]
+	}
+	var best *claim
+	least := 0
+	for _, c := range waiting {
+		if held(s.items, c.item, released.item) >= s.perItem {
+			continue
+		}
+		all, _ := c.callers.now()
+		for _, by := range all {
+			n := held(s.callers, by.Who, released.charged.Who)
+			if by.Who != "" && (n >= max(1, s.all/2) || held(s.froms, by.From, released.charged.From) >= max(1, s.all*3/4)) {
+				continue
+			}
+			if best == nil || n < least {
+				best, least = c, n
+			}
+		}
+	}
+	return best
+}
+
+func TestOneCallerLeavesSlotsForOthers(t *testing.T) {
+	t.Parallel()
+	s := New(16, 16)
+	greedy := With(t.Context(), Caller{Who: "person 1", From: "192.0.2.1"})
+	for range 8 {
+		if _, err := s.Take(greedy, "x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone, leave := context.WithCancelCause(greedy)
+	leave(errors.New("no patience"))
+	if _, err := s.Take(gone, "x"); err == nil || err.Error() != "no patience" {
+		t.Fatalf("one caller has more than half: %v", err)
+	}
+	// A second name at the same address does not take the rest.
+	second := With(t.Context(), Caller{Who: "person 2", From: "192.0.2.1"})
+	for range 4 {
+		if _, err := s.Take(second, "x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone, leave = context.WithCancelCause(second)
+	leave(nil)
+	if _, err := s.Take(gone, "x"); err == nil {
+		t.Fatal("one address has more than three quarters")
+	}
+	for range 4 {
+		if _, err := s.Take(With(t.Context(), Caller{Who: "person 3", From: "192.0.2.2"}), "x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Work that somebody waits for is begun as soon as another wants it who may
+// have a slot.
+func TestWhoJoinsBringsTheirShare(t *testing.T) {
+	t.Parallel()
+	s := New(4, 4)
+	greedy := With(t.Context(), Caller{Who: "person 1", From: "192.0.2.1"})
+	for range 2 {
+		if _, err := s.Take(greedy, "x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	both := Of(greedy).Copy()
+	got := make(chan error)
+	go func() {
+		release, err := s.Take(Share(t.Context(), both), "x")
+		if err == nil {
+			release()
+			release()
+		}
+		got <- err
+	}()
+	both.Join(caller("person 2", "192.0.2.2"))
+	if err := <-got; err != nil {
+		t.Fatal(err)
+	}
+	if held := s.callers["person 2"]; held != 0 || s.free != 2 {
+		t.Errorf("%d held, %d free", held, s.free)
+	}
+	if len(Of(greedy).all) != 1 {
+		t.Error("who joins a copy joins all")
+	}
+}
+
+func TestOneCustomerIsOneAddress(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"192.0.2.7": "192.0.2.7", "::ffff:192.0.2.7": "192.0.2.7", "2001:db8::1": "2001:db8::/64", "2001:db8::ffff:1%eth0": "2001:db8::/64",
+	} {
+		if got := Network(netip.MustParseAddr(in)); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+	if Network(netip.Addr{}) == "" {
+		t.Error("no address is nobody's share")
+	}
+}
