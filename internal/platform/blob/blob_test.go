@@ -352,3 +352,51 @@ func TestAConnectionOnWhichNothingMovesBreaks(t *testing.T) {
 		t.Errorf("reading what is there: %v", err)
 	}
 }
+
+// A blob is on the disk before it has its name, and so are all names on the way
+// to it before Put returns: a power cut leaves it whole or not there.
+func TestABlobIsDurableBeforeItIsThere(t *testing.T) {
+	t.Parallel()
+	s, err := openFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := s.(*folder)
+	root := f.root.Name()
+	var synced []string
+	f.fsync = func(file *os.File) error {
+		info, err := file.Stat()
+		if err != nil {
+			return err
+		}
+		_, missing := f.Stat(t.Context(), "a/b/key")
+		switch there := missing == nil; {
+		case info.IsDir():
+			name, err := filepath.Rel(root, file.Name())
+			if err != nil {
+				return err
+			}
+			if !there {
+				t.Errorf("the folder %s is written out before the blob has its name", name)
+			}
+			synced = append(synced, name)
+		case there || info.Size() != 7:
+			t.Errorf("%d bytes are written out; the blob has its name: %v", info.Size(), there)
+		default:
+			synced = append(synced, "content")
+		}
+		return file.Sync()
+	}
+	put(t, s, "a/b/key", "content")
+	if want := []string{"content", "a/b", "a", "."}; !slices.Equal(synced, want) {
+		t.Errorf("written out: %q, want %q", synced, want)
+	}
+	// What cannot be written out is not there.
+	f.fsync = func(*os.File) error { return errors.New("no such luck") }
+	if err := s.Put(t.Context(), "other", strings.NewReader("x"), 1); err == nil {
+		t.Error("a blob that is not durable counts as stored")
+	}
+	if _, err := s.Stat(t.Context(), "other"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("it is there: %v", err)
+	}
+}

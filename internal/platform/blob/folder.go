@@ -23,7 +23,10 @@ const abandoned = 48 * time.Hour
 
 // folder keeps each blob as a file whose path is its key. os.Root sees to it
 // that no key and no link leads out.
-type folder struct{ root *os.Root }
+type folder struct {
+	root  *os.Root
+	fsync func(*os.File) error // makes a file or the names in a folder durable
+}
 
 func openFolder(dir string) (Store, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
@@ -33,7 +36,7 @@ func openFolder(dir string) (Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the folder of blobs: %w", err)
 	}
-	f := &folder{root: root}
+	f := &folder{root: root, fsync: (*os.File).Sync}
 	if err := root.MkdirAll(incoming, 0o750); err != nil {
 		return nil, err
 	}
@@ -70,7 +73,7 @@ func (f *folder) Put(ctx context.Context, key string, body io.Reader, size int64
 	defer func() { _ = f.root.Remove(name) }() // gone already when it became the blob
 	_, err = io.Copy(file, measured(&cancellable{ctx: ctx, from: body}, size))
 	if err == nil {
-		err = file.Sync()
+		err = f.fsync(file)
 	}
 	if closing := file.Close(); err == nil {
 		err = closing
@@ -94,7 +97,7 @@ func (f *folder) sync(key string) error {
 		if err != nil {
 			return err
 		}
-		err = d.Sync()
+		err = f.fsync(d)
 		if closing := d.Close(); err == nil {
 			err = closing
 		}

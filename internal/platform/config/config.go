@@ -31,6 +31,9 @@ type Config struct {
 
 	Storages []Storage // of repositories; at least one
 	CacheDir string
+	// MinFreeSpace is below how many free bytes a disk counts as full.
+	MinFreeSpace int64
+
 	Git      Git
 	SSH      SSH
 	SMTPURL  secretbox.Secret // empty: no mail is sent
@@ -63,7 +66,9 @@ type Storage struct {
 type Git struct {
 	Program string
 	MaxPush int64 // bytes; 0 leaves it to the instance's settings
-	Ban     Ban
+	// MaxLargeFile is how many bytes a large file may have; 0 is no limit.
+	MaxLargeFile int64
+	Ban          Ban
 }
 
 // Ban says when an address that guesses credentials of git is kept out. It is
@@ -81,10 +86,11 @@ type SSH struct {
 	Port     int    // that clients use; 0 where there is no SSH
 }
 
-// Identifiers are the names that stand in identifiers on the wire.
+// Identifiers are the names that clients see: in identifiers, and one as text.
 type Identifiers struct {
-	Service string
-	Errors  string
+	Service     string
+	ServiceName string
+	Errors      string
 }
 
 // Instance says which features the instance has.

@@ -65,16 +65,16 @@ func TestAnEmptyFileGivesTheDefaults(t *testing.T) {
 			"proxies": len(c.TrustedProxies), "monitoring": fmt.Sprint(c.MonitoringAllow),
 			"level": c.LogLevel, "format": c.LogFormat, "grace": c.ShutdownGrace, "drain": c.DrainDelay,
 			"identifiers": c.Identifiers, "instance": c.Instance,
-			"storages": c.Storages, "cache": c.CacheDir, "git": c.Git, "ssh": c.SSH,
+			"storages": c.Storages, "cache": c.CacheDir, "free": c.MinFreeSpace, "git": c.Git, "ssh": c.SSH,
 		}
 		want := map[string]any{
 			"listen": "127.0.0.1:8080", "external": "http://127.0.0.1:8080", "data": "./data", "key": "data/secret.key",
 			"urls": "", "conns": int32(16), "from": "noreply@127.0.0.1",
 			"proxies": 0, "monitoring": "[127.0.0.0/8 ::1/128]",
 			"level": slog.LevelInfo, "format": "json", "grace": 30 * time.Second, "drain": time.Duration(0),
-			"identifiers": config.Identifiers{Service: "svc", Errors: "errsvc"}, "instance": config.Instance{Tier: "ultimate", Impersonation: true, PasswordGrant: true},
-			"storages": []config.Storage{{Name: "default", Path: "data/repositories"}}, "cache": "data/cache",
-			"git": config.Git{Program: "git", Ban: config.Ban{Within: 3 * time.Minute, For: time.Hour}}, "ssh": config.SSH{HostKeys: "data/ssh"},
+			"identifiers": config.Identifiers{Service: "svc", ServiceName: "Svc", Errors: "errsvc"}, "instance": config.Instance{Tier: "ultimate", Impersonation: true, PasswordGrant: true},
+			"storages": []config.Storage{{Name: "default", Path: "data/repositories"}}, "cache": "data/cache", "free": int64(1_000_000_000),
+			"git": config.Git{Program: "git", MaxLargeFile: 5 << 30, Ban: config.Ban{Within: 3 * time.Minute, For: time.Hour}}, "ssh": config.SSH{HostKeys: "data/ssh"},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", yaml, diff)
@@ -97,9 +97,11 @@ storages:
   default: /srv/a
   fast: /srv/b
 cache_dir: /var/cache/stithy
+min_free_space: 2
 git:
   program: /opt/git/bin/git
   max_push: 200
+  max_large_file: 300
   ban_failures: 10
   ban_within: 60s
   ban_for: 2h
@@ -118,6 +120,7 @@ drain_delay: 5s
 job_request_hold: 20s
 identifiers:
   service: gitlab
+  service_name: Our Forge
   errors: sentry
 instance:
   tier: free
@@ -125,6 +128,21 @@ instance:
   impersonation: false
   password_grant: false
 `
+
+func TestTheNameOfTheServiceFollowsFromItsIdentifier(t *testing.T) {
+	t.Parallel()
+	for yaml, want := range map[string]string{
+		"":                                    "Svc",
+		"identifiers: {service: forge}":       "Forge",
+		"identifiers: {service: gitlab}":      "GitLab",
+		"identifiers: {service_name: My Hub}": "My Hub",
+		"identifiers: {service: gitlab, service_name: Hub 2.0}": "Hub 2.0",
+	} {
+		if got := load(t, yaml).Identifiers.ServiceName; got != want {
+			t.Errorf("%q: %q instead of %q", yaml, got, want)
+		}
+	}
+}
 
 func TestEveryKeyCanStandInTheFileOrInTheEnvironment(t *testing.T) {
 	t.Parallel()
@@ -151,16 +169,16 @@ func TestEveryKeyCanStandInTheFileOrInTheEnvironment(t *testing.T) {
 			c.DatabaseURL.Reveal(), c.DatabaseMaxConns, c.RedisURL.Reveal(), c.BlobURL.Reveal(),
 			fmt.Sprint(c.TrustedProxies), fmt.Sprint(c.MonitoringAllow),
 			c.LogLevel, c.LogFormat, c.ShutdownGrace, c.DrainDelay, c.Identifiers, c.Instance, c.RequireDatabase(),
-			c.Storages, c.CacheDir, c.Git, c.SSH,
+			c.Storages, c.CacheDir, c.MinFreeSpace, c.Git, c.SSH,
 		}
 		want := []any{
 			"0.0.0.0:80", "https://code.example.com/forge", "/var/lib/stithy", "/etc/stithy/secret.key",
 			"postgres://stithy:pw@db/stithy?sslmode=require", int32(40), "rediss://:pw@cache:6380/1", "s3://bucket?region=eu-1",
 			fmt.Sprint(prefixes("10.0.0.0/8", "::1/128", "192.0.2.1/32")), fmt.Sprint(prefixes("192.0.2.0/24")),
 			slog.LevelDebug, "text", 90 * time.Second, 5 * time.Second,
-			config.Identifiers{Service: "gitlab", Errors: "sentry"}, config.Instance{Tier: "free", Hosted: true}, nil,
-			[]config.Storage{{Name: "default", Path: "/srv/a"}, {Name: "fast", Path: "/srv/b"}}, "/var/cache/stithy",
-			config.Git{Program: "/opt/git/bin/git", MaxPush: 200 << 20, Ban: config.Ban{Failures: 10, Within: time.Minute, For: 2 * time.Hour}},
+			config.Identifiers{Service: "gitlab", ServiceName: "Our Forge", Errors: "sentry"}, config.Instance{Tier: "free", Hosted: true}, nil,
+			[]config.Storage{{Name: "default", Path: "/srv/a"}, {Name: "fast", Path: "/srv/b"}}, "/var/cache/stithy", int64(2_000_000),
+			config.Git{Program: "/opt/git/bin/git", MaxPush: 200 << 20, MaxLargeFile: 300 << 20, Ban: config.Ban{Failures: 10, Within: time.Minute, For: 2 * time.Hour}},
 			config.SSH{Listen: "0.0.0.0:2222", HostKeys: "/etc/stithy/ssh", Port: 22},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -261,7 +279,7 @@ shutdown_grace: 30
 `,
 		"STITHY_LISTEN=8080", "STITHY_EXTERNAL_URL=code.example.com", "STITHY_DATABASE_MAX_CONNS=0",
 		"STITHY_INSTANCE_TIER=gold", "STITHY_DATABASE_URI=postgres://db/x", "STITHY_LOGLEVEL=warn", "STITHY_DRAIN_DELAY=-1s",
-		"STITHY_INSTANCE_HOSTED=yes", "STITHY_LOG_FORMAT=xml")
+		"STITHY_INSTANCE_HOSTED=yes", "STITHY_LOG_FORMAT=xml", "STITHY_IDENTIFIERS_SERVICE_NAME=a\"b")
 	want := []string{
 		`stithy.yaml:1: unknown key "listn"; the nearest known key is listen`,
 		`stithy.yaml:3: unknown key "identifiers.servce"; the nearest known key is identifiers.service`,
@@ -281,6 +299,7 @@ shutdown_grace: 30
 		`STITHY_LOG_FORMAT: "xml" is not known; write json or text`,
 		`stithy.yaml:14: shutdown_grace: "30" is not a time from 0s to 1h0m0s; write for example 30s`,
 		`STITHY_DRAIN_DELAY: "-1s" is not a time from 0s to 1h0m0s; write for example 30s`,
+		`STITHY_IDENTIFIERS_SERVICE_NAME: "a\"b" is not a name of at most 63 letters, digits, spaces, dots, hyphens and underscores`,
 		`stithy.yaml:4: identifiers.errors: "Sentry" is not a word of lower-case letters and digits that begins with a letter`,
 		`STITHY_INSTANCE_TIER: "gold" is not known; write free, premium or ultimate`,
 		`STITHY_INSTANCE_HOSTED: "yes" is not known; write true or false`,

@@ -99,8 +99,17 @@ func keys() []key {
 			set:    func(c *Config, s string) error { c.CacheDir = s; return nil },
 		},
 		{
+			name: "min_free_space", initial: "1000",
+			doc: "Free megabytes below which a disk of repositories, data or caches counts as full: `doctor` fails, and `/-/readiness?all=1` says so. 0 is never.",
+			set: func(c *Config, s string) error {
+				n, err := number(s, 0, 1_000_000_000)
+				c.MinFreeSpace = int64(n) * 1_000_000
+				return err
+			},
+		},
+		{
 			name: "git.program", initial: "git",
-			doc: "The git program, 2.36 or newer.",
+			doc: "The git program, 2.39.4 or newer (of 2.40 to 2.45: 2.40.2, 2.41.1, 2.42.2, 2.43.4, 2.44.1, 2.45.1).",
 			set: func(c *Config, s string) error { c.Git.Program = s; return nil },
 		},
 		{
@@ -109,6 +118,15 @@ func keys() []key {
 			set: func(c *Config, s string) error {
 				n, err := number(s, 0, 1<<20)
 				c.Git.MaxPush = int64(n) << 20
+				return err
+			},
+		},
+		{
+			name: "git.max_large_file", initial: "5120",
+			doc: "Most megabytes of one large file (Git LFS). 0 is no limit.",
+			set: func(c *Config, s string) error {
+				n, err := number(s, 0, 1<<20)
+				c.Git.MaxLargeFile = int64(n) << 20
 				return err
 			},
 		},
@@ -218,6 +236,11 @@ func keys() []key {
 			name: "identifiers.service", initial: "svc",
 			doc: "The service's name inside identifiers that clients see.",
 			set: func(c *Config, s string) error { c.Identifiers.Service = s; return identifier(s) },
+		},
+		{
+			name: "identifiers.service_name", initial: "`GitLab` where `identifiers.service` is `gitlab`, else that name with a capital: `Svc`", derive: nameOfService,
+			doc: "The service's name as text in messages that clients show or look for, such as those of git.",
+			set: func(c *Config, s string) error { c.Identifiers.ServiceName = s; return nameInText(s) },
 		},
 		{
 			name: "identifiers.errors", initial: "errsvc",

@@ -125,6 +125,26 @@ func identifier(s string) error {
 	return nil
 }
 
+// nameOfService is the service's name as text.
+func nameOfService(c *Config) string {
+	service := c.Identifiers.Service
+	switch {
+	case identifier(service) != nil:
+		return "Svc" // which is refused for itself
+	case service == "gitlab":
+		return "GitLab"
+	}
+	return strings.ToUpper(service[:1]) + service[1:]
+}
+
+// nameInText checks a name that stands in messages and in quoted values of headers.
+func nameInText(s string) error {
+	if ok, _ := regexp.MatchString(`^[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,61}[A-Za-z0-9])?$`, s); !ok {
+		return errors.New("is not a name of at most 63 letters, digits, spaces, dots, hyphens and underscores")
+	}
+	return nil
+}
+
 // hidePasswords replaces what an administrator's screen should not show in a URL that urlOf accepted.
 func hidePasswords(s string) string {
 	const dots = "••••"

@@ -75,6 +75,22 @@ func (s *Sender) Send(ctx context.Context, m Message) error {
 	return nil
 }
 
+// Ping greets the server, and signs in where the URL says as whom. It sends no
+// message.
+func (s *Sender) Ping(ctx context.Context) error {
+	if !s.Configured() {
+		return errors.New("greeting the mail server: no server is named")
+	}
+	client, err := mail.NewClient(s.server.Hostname(), s.options()...)
+	if err != nil {
+		return fmt.Errorf("preparing to greet the mail server: %w", err)
+	}
+	if err := client.DialWithContext(ctx); err != nil {
+		return fmt.Errorf("greeting the mail server: %w", err)
+	}
+	return client.Close()
+}
+
 // options follow from the URL. A password is never sent in the clear.
 func (s *Sender) options() []mail.Option {
 	options := []mail.Option{mail.WithTimeout(timeout)}

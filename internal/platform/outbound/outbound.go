@@ -164,19 +164,56 @@ func (r Rules) covers(a netip.Addr, port string) bool {
 var networks = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("198.51.100.0/24"),
-	netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("100::/64"), netip.MustParsePrefix("2001::/23"),
-	netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("fec0::/10"),
+	netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("100::/64"),
+	netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("3fff::/20"),
+	netip.MustParsePrefix("5f00::/16"), netip.MustParsePrefix("fec0::/10"),
 }
 
-// reserved says what an address is that is not out in the world.
+// embeddings are networks of IPv6 whose addresses lead to one of IPv4, and where in them that one begins.
+var embeddings = []struct {
+	network netip.Prefix
+	at      int
+	flipped bool
+}{
+	{network: netip.MustParsePrefix("::/96"), at: 12},                    // compatible
+	{network: netip.MustParsePrefix("::ffff:0:0/96"), at: 12},            // mapped
+	{network: netip.MustParsePrefix("::ffff:0:0:0/96"), at: 12},          // translated
+	{network: netip.MustParsePrefix("64:ff9b::/96"), at: 12},             // NAT64
+	{network: netip.MustParsePrefix("64:ff9b:1::/48"), at: 12},           // NAT64 of a network's own
+	{network: netip.MustParsePrefix("2002::/16"), at: 2},                 // 6to4
+	{network: netip.MustParsePrefix("2001::/32"), at: 12, flipped: true}, // Teredo
+}
+
+// embedded is the address of IPv4 that one of IPv6 leads to.
+func embedded(a netip.Addr) (inner netip.Addr, ok bool) {
+	for _, e := range embeddings {
+		if !e.network.Contains(a) {
+			continue
+		}
+		whole := a.As16()
+		four := [4]byte(whole[e.at : e.at+4])
+		if e.flipped {
+			for i := range four {
+				four[i] ^= 0xff
+			}
+		}
+		return netip.AddrFrom4(four), true
+	}
+	return netip.Addr{}, false
+}
+
+// reserved says what an address is that is not out in the world. One that leads to an address of IPv4 is not,
+// wherever it leads.
 func reserved(a netip.Addr) error {
+	inner, leads := embedded(a)
 	switch {
 	case a.IsLoopback():
 		return errLoopback
-	case a.IsLinkLocalUnicast(), a.IsLinkLocalMulticast(), a.IsInterfaceLocalMulticast():
+	case a.IsUnspecified():
+		return errLocal
+	case a.IsLinkLocalUnicast(), a.IsLinkLocalMulticast(), a.IsInterfaceLocalMulticast(), leads && errors.Is(reserved(inner), errLinkLocal):
 		return errLinkLocal
-	case a.IsPrivate(), a.IsMulticast(), a.IsUnspecified(), slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(a) }):
+	case leads, a.IsPrivate(), a.IsMulticast(), slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(a) }):
 		return errLocal
 	}
 	return nil

@@ -21,9 +21,10 @@ type Redis struct {
 
 // NewRedis makes a counter in the server at a redis://, rediss:// or unix:// URL. It does not connect yet: the
 // server may come later.
-func NewRedis(url string) (*Redis, error) { return newRedis(url, redisTimeout) }
+func NewRedis(url string) (*Redis, error) { return NewRedisWithin(url, redisTimeout) }
 
-func newRedis(url string, timeout time.Duration) (*Redis, error) {
+// NewRedisWithin is NewRedis with another time to wait.
+func NewRedisWithin(url string, timeout time.Duration) (*Redis, error) {
 	options, err := redis.ParseURL(url)
 	if err != nil {
 		// The cause quotes the URL, which may hold a password.

@@ -16,7 +16,7 @@ const redisAddress = "127.0.0.1:6379"
 // connect gives a counter that has the patience for a busy test machine.
 func connect(t *testing.T, address string) *Redis {
 	t.Helper()
-	r, err := newRedis("redis://"+address+"/0", 10*time.Second)
+	r, err := NewRedisWithin("redis://"+address+"/0", 10*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

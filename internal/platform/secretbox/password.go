@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/crypto/argon2"
 )
@@ -20,6 +21,7 @@ const maxPasswordBytes = 128
 // Hasher hashes passwords with argon2id. Each hash takes 19 MiB, so it runs only so many at a time.
 type Hasher struct {
 	slots chan struct{}
+	work  atomic.Uint64
 }
 
 // NewHasher hashes at most concurrent passwords at a time; the others wait.
@@ -84,8 +86,12 @@ func (h *Hasher) sum(ctx context.Context, a argonHash, password Secret) ([]byte,
 		return nil, fmt.Errorf("waiting to hash a password: %w", context.Cause(ctx))
 	}
 	defer func() { <-h.slots }()
+	h.work.Add(uint64(a.memory) * uint64(a.time))
 	return argon2.IDKey([]byte(password.Reveal()), a.salt, a.time, a.memory, a.threads, uint32(len(a.sum))), nil
 }
+
+// Work is how much was hashed so far, in kibibytes that were passed over.
+func (h *Hasher) Work() uint64 { return h.work.Load() }
 
 const phcFormat = "$argon2id$v=19$m=%d,t=%d,p=%d$%s$%s"
 
