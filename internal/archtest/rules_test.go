@@ -16,7 +16,7 @@ import (
 var floors = [][]string{
 	{"db/migrations", "web/assets"},
 	// platform: knows no forge words
-	{"platform/blob", "platform/clock", "platform/failpoint", "platform/secretbox"},
+	{"platform/blob", "platform/clock", "platform/failpoint", "platform/fairshare", "platform/secretbox", "platform/unpack"},
 	{
 		"platform/config", "platform/httpfile", "platform/lifecycle", "platform/mail", "platform/outbound", "platform/postgres",
 		"platform/ratelimit", "platform/telemetry",

@@ -11,5 +11,5 @@ const MigrationLock = migrationLock
 
 // MigrateFiles migrates with other files than the embedded ones.
 func MigrateFiles(ctx context.Context, url string, files fs.FS) error {
-	return migrate(ctx, url, func(pool *pgxpool.Pool) error { return applyFiles(ctx, pool, files) })
+	return migrate(ctx, url, func(pool *pgxpool.Pool) error { _, err := applyFiles(ctx, pool, files); return err })
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,14 +28,19 @@ const migrationLock int64 = 0x737469746879
 // Migrate brings the schema up to date: first ours, then the job queue's. Any number of processes may call it at once;
 // one does the work and the others wait, as long as ctx allows. A schema newer than this program is left as it is.
 //
+// applied names what this call did, also where a later step failed.
+//
 // The lock belongs to a session, so the URL must not lead through a pooler that shares sessions.
-func Migrate(ctx context.Context, url string) error {
-	return migrate(ctx, url, func(pool *pgxpool.Pool) error {
-		if err := applyFiles(ctx, pool, migrations.Files); err != nil {
+func Migrate(ctx context.Context, url string) (applied []string, err error) {
+	err = migrate(ctx, url, func(pool *pgxpool.Pool) error {
+		if applied, err = applyFiles(ctx, pool, migrations.Files); err != nil {
 			return err
 		}
-		return applyQueue(ctx, pool)
+		ofQueue, err := applyQueue(ctx, pool)
+		applied = append(applied, ofQueue...)
+		return err
 	})
+	return applied, err
 }
 
 func migrate(ctx context.Context, url string, apply func(*pgxpool.Pool) error) error {
@@ -78,71 +85,109 @@ func lock(ctx context.Context, conn *pgxpool.Conn) error {
 	}
 }
 
-func applyFiles(ctx context.Context, pool *pgxpool.Pool, files fs.FS) error {
+func applyFiles(ctx context.Context, pool *pgxpool.Pool, files fs.FS) (applied []string, err error) {
 	db := stdlib.OpenDBFromPool(pool)
 	defer db.Close()
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithDisableGlobalRegistry(true))
 	if err != nil {
-		return fmt.Errorf("reading migrations: %w", err)
+		return nil, fmt.Errorf("reading migrations: %w", err)
 	}
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrating: %w", err)
+	results, err := provider.Up(ctx)
+	if partial, ok := errors.AsType[*goose.PartialError](err); ok {
+		results = partial.Applied
 	}
-	return nil
+	for _, r := range results {
+		applied = append(applied, strings.TrimSuffix(path.Base(r.Source.Path), ".sql"))
+	}
+	if err != nil {
+		return applied, fmt.Errorf("migrating: %w", err)
+	}
+	return applied, nil
 }
 
-func applyQueue(ctx context.Context, pool *pgxpool.Pool) error {
+func applyQueue(ctx context.Context, pool *pgxpool.Pool) (applied []string, err error) {
 	migrator, err := queueMigrator(pool)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
-		return fmt.Errorf("migrating the job queue: %w", err)
+	result, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	if err != nil {
+		return nil, fmt.Errorf("migrating the job queue: %w", err)
 	}
-	return nil
+	for _, v := range result.Versions {
+		applied = append(applied, fmt.Sprintf("version %d of the job queue", v.Version))
+	}
+	return applied, nil
+}
+
+// Schema is which migrations this program knows and which of them a database has had.
+type Schema struct {
+	Known   []int64 // of ours, in order
+	Applied []int64 // the same
+	queue   int     // how many the job queue lacks
+}
+
+// Missing are the versions of ours that are to come, in order.
+func (s Schema) Missing() []int64 {
+	return slices.DeleteFunc(slices.Clone(s.Known), func(v int64) bool { return slices.Contains(s.Applied, v) })
+}
+
+// Pending is how many migrations are to come, those of the job queue among them.
+func (s Schema) Pending() int { return len(s.Missing()) + s.queue }
+
+// Newest is the newest version that was applied, 0 for none.
+func (s Schema) Newest() int64 {
+	if len(s.Applied) == 0 {
+		return 0
+	}
+	return s.Applied[len(s.Applied)-1]
+}
+
+// Versions reads what the database has had. It changes nothing.
+func Versions(ctx context.Context, db *DB) (Schema, error) {
+	var s Schema
+	files, err := fs.Glob(migrations.Files, "*.sql")
+	if err != nil {
+		return s, fmt.Errorf("listing migrations: %w", err)
+	}
+	for _, file := range files {
+		version, err := goose.NumericComponent(file)
+		if err != nil {
+			return s, fmt.Errorf("reading version of migration %s: %w", file, err)
+		}
+		s.Known = append(s.Known, version)
+	}
+	if s.Applied, err = applied(ctx, db, "select version_id from goose_db_version where is_applied and version_id > 0 order by 1"); err != nil {
+		return s, err
+	}
+	migrator, err := queueMigrator(db.pool)
+	if err != nil {
+		return s, err
+	}
+	done, err := applied(ctx, db, "select version from river_migration where line = 'main' order by 1")
+	for _, migration := range migrator.AllVersions() {
+		if !slices.Contains(done, int64(migration.Version)) {
+			s.queue++
+		}
+	}
+	return s, err
 }
 
 // Pending returns how many migrations this program knows that the database has not had. It changes nothing.
 func Pending(ctx context.Context, db *DB) (int, error) {
-	files, err := fs.Glob(migrations.Files, "*.sql")
-	if err != nil {
-		return 0, fmt.Errorf("listing migrations: %w", err)
-	}
-	var known []int64
-	for _, file := range files {
-		version, err := goose.NumericComponent(file)
-		if err != nil {
-			return 0, fmt.Errorf("reading version of migration %s: %w", file, err)
-		}
-		known = append(known, version)
-	}
-	pending, err := missing(ctx, db, "select version_id from goose_db_version where is_applied", known)
-	if err != nil {
-		return 0, err
-	}
-
-	migrator, err := queueMigrator(db.pool)
-	if err != nil {
-		return 0, err
-	}
-	known = nil
-	for _, migration := range migrator.AllVersions() {
-		known = append(known, int64(migration.Version))
-	}
-	queuePending, err := missing(ctx, db, "select version from river_migration where line = 'main'", known)
-	return pending + queuePending, err
+	s, err := Versions(ctx, db)
+	return s.Pending(), err
 }
 
-func missing(ctx context.Context, db *DB, sql string, known []int64) (int, error) {
-	applied, err := Values[int64](ctx, db, sql)
+func applied(ctx context.Context, db *DB, sql string) ([]int64, error) {
+	versions, err := Values[int64](ctx, db, sql)
 	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && pgErr.Code == "42P01" {
-		return len(known), nil // no such table: nothing has been migrated yet
+		return nil, nil // no such table: nothing has been migrated yet
 	}
 	if err != nil {
-		return 0, fmt.Errorf("listing applied migrations: %w", err)
+		return nil, fmt.Errorf("listing applied migrations: %w", err)
 	}
-	known = slices.DeleteFunc(known, func(v int64) bool { return slices.Contains(applied, v) })
-	return len(known), nil
+	return versions, nil
 }
 
 func queueMigrator(pool *pgxpool.Pool) (*rivermigrate.Migrator[pgx.Tx], error) {

@@ -45,7 +45,7 @@ func TestConcurrentMigrationsOfAFreshDatabaseAllSucceed(t *testing.T) {
 
 	group, ctx := errgroup.WithContext(t.Context())
 	for range 3 {
-		group.Go(func() error { return postgres.Migrate(ctx, url) })
+		group.Go(func() error { _, err := postgres.Migrate(ctx, url); return err })
 	}
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestASchemaFromTheFutureIsLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := postgres.Migrate(t.Context(), url); err != nil {
+	if _, err := postgres.Migrate(t.Context(), url); err != nil {
 		t.Error(err)
 	}
 	if n, err := postgres.Pending(t.Context(), db); n != 0 || err != nil {
@@ -146,7 +146,7 @@ func TestWaitingForTheMigrationLockEndsWithTheContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
 	defer cancel()
-	if err := postgres.Migrate(ctx, url); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := postgres.Migrate(ctx, url); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("got %v", err)
 	}
 }

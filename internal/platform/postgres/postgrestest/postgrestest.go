@@ -229,7 +229,7 @@ func (s *server) buildTemplate() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := postgres.Migrate(ctx, s.address(s.template)); err != nil {
+	if _, err := postgres.Migrate(ctx, s.address(s.template)); err != nil {
 		return err
 	}
 	if err := s.describe(ctx, s.template); err != nil {
