@@ -1,0 +1,2 @@
+-- +goose Up
+alter table job_artifacts validate constraint job_artifacts_access;
