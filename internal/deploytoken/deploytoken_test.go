@@ -47,6 +47,7 @@ type world struct {
 	now                 time.Time
 	group               *group.Group
 	project             *project.Project
+	tokens              *deploytoken.Service
 	root, owner         *user.User
 	maintainer          *user.User // of the project, as is the developer
 	developer, stranger *user.User
@@ -71,7 +72,7 @@ func newWorld(t testing.TB) *world {
 	projects := project.New(project.Deps{
 		DB: w.db, Bus: events, Settings: settings, Users: users, Groups: groups, Clock: now, Log: log, ExternalURL: home.String(), Names: names,
 	})
-	room := deploytoken.New(deploytoken.Deps{
+	w.tokens = deploytoken.New(deploytoken.Deps{
 		DB: w.db, Bus: events, Box: w.box, Groups: groups, Projects: projects, Clock: now, Names: names,
 	})
 	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
@@ -82,7 +83,7 @@ func newWorld(t testing.TB) *world {
 		}
 		return nil
 	})
-	endpoints := slices.Concat(probes(projects), room.Endpoints(), tokens.Endpoints(), users.Endpoints())
+	endpoints := slices.Concat(probes(projects), w.tokens.Endpoints(), tokens.Endpoints(), users.Endpoints())
 	w.Client = httpapitest.Start(t, &httpapi.Server{Endpoints: endpoints, Authenticator: tokens, Clock: now})
 
 	w.root = usertest.New(t, w.db, usertest.Named("root"), usertest.Admin())
@@ -388,6 +389,31 @@ func TestTK10_ADeployTokenOpensNothingOfThisAPI(t *testing.T) {
 				if r := p.client.Do(t, method, path+p.query, nil); r.Status != 401 || r.Body != unauthorized {
 					t.Errorf("%s, %s: got %d %s", presentation, call, r.Status, r.Body)
 				}
+			}
+		}
+	}
+}
+
+func TestADeployTokenReachesItsOwnPlaceAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	below, beside := grouptest.New(t, w.db, grouptest.Named("below"), grouptest.Under(w.group)), grouptest.New(t, w.db, grouptest.Named("beside"))
+	deep := projecttest.New(t, w.db, below.ID, projecttest.Named("deep"))
+	sibling := projecttest.New(t, w.db, w.group.ID, projecttest.Named("sibling"))
+	elsewhere := projecttest.New(t, w.db, beside.ID, projecttest.Named("elsewhere"))
+	group, other := w.group.ID, below.ID
+	for name, c := range map[string]struct {
+		bearer deploytoken.Bearer
+		want   []int64
+	}{
+		"of a project":  {deploytoken.Bearer{ProjectID: &w.project.ID}, []int64{w.project.ID}},
+		"of a group":    {deploytoken.Bearer{NamespaceID: &group}, []int64{w.project.ID, sibling.ID, deep.ID}},
+		"of a subgroup": {deploytoken.Bearer{NamespaceID: &other}, []int64{deep.ID}},
+		"of nothing":    {deploytoken.Bearer{}, nil},
+	} {
+		for _, p := range []int64{w.project.ID, sibling.ID, deep.ID, elsewhere.ID, 999999} {
+			if got, err := w.tokens.Reaches(t.Context(), &c.bearer, p); err != nil || got != slices.Contains(c.want, p) {
+				t.Errorf("%s, project %d: %v, %v", name, p, got, err)
 			}
 		}
 	}

@@ -332,6 +332,53 @@ func (f *forest) String() string {
 	return w.String()
 }
 
+func TestWhoIsInAGroupItself(t *testing.T) {
+	t.Parallel()
+	tx := postgrestest.Tx(t)
+	f := grow(t, tx, seed(t))
+	// Whatever was drawn, there is one of each: as of yesterday, ending today and tomorrow, and asked for.
+	in, last := f.spaces[len(f.spaces)-1], f.users[len(f.users)-1]
+	given := func(asked bool, days int) {
+		t.Helper()
+		f.members = []member{{where: &in.place, user: last, level: access.Guest, asked: asked, expires: new(today.AddDate(0, 0, days))}}
+		if _, err := tx.Exec(t.Context(), `delete from members where user_id = $1 and namespace_id = $2`, last, in.id); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec(t.Context(), `insert into members (user_id, namespace_id, access_level, expires_at, requested_at, created_at, updated_at)
+			values ($1, $2, 10, $3::date, case when $4 then now() end, now(), now())`, last, in.id, today.AddDate(0, 0, days), asked); err != nil {
+			t.Fatal(err)
+		}
+	}
+	isIn := func(user int64, groups ...int64) bool {
+		t.Helper()
+		got, err := grant.IsIn(t.Context(), tx, user, groups, today)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	for _, user := range f.users {
+		for _, s := range f.spaces {
+			if got, want := isIn(user, s.id), f.direct(user, &s.place) != access.NoRole; got != want {
+				t.Errorf("user %d in %d: %v, want %v", user, s.id, got, want)
+			}
+		}
+	}
+	for _, c := range []struct {
+		asked bool
+		days  int
+		want  bool
+	}{{false, -1, false}, {false, 0, false}, {false, 1, true}, {true, 1, false}} {
+		given(c.asked, c.days)
+		if got := isIn(last, f.spaces[0].id, in.id); got != c.want {
+			t.Errorf("asked %v, expires in %d days: %v", c.asked, c.days, got)
+		}
+	}
+	if isIn(last) {
+		t.Error("somebody is in no group at all")
+	}
+}
+
 func TestNobodyHasNoRole(t *testing.T) {
 	t.Parallel()
 	tx := postgrestest.Tx(t)

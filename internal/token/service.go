@@ -56,7 +56,7 @@ type Service struct {
 func New(d Deps) *Service {
 	s := &Service{
 		db: d.DB, bus: d.Bus, box: d.Box, settings: d.Settings, users: d.Users, clock: d.Clock, log: d.Log,
-		baseURL: d.ExternalURL.String(), title: d.Names.Title(), impersonation: d.Impersonation,
+		baseURL: d.ExternalURL.String(), title: d.Names.Text(), impersonation: d.Impersonation,
 		resolvers: map[access.Kind]Resolver{},
 	}
 	s.Resolve(access.PersonalToken, s.personal)

@@ -224,19 +224,21 @@ func TestWhatAJobIsGiven(t *testing.T) {
 	put(&team, "E", "review/feature-2", false, "a group says less than the project")
 	put(&tool, "P", "*", true, "protected")
 	put(&tool, "P", "prod", false, "of prod")
+	put(&team, "OFGROUP", "*", true, "kept")
+	put(&team, "OFGROUP", "prod", true, "kept for prod")
 	for _, c := range []struct {
 		protected   bool
 		environment string
 		want        string
 	}{
 		{false, "", "A=tool B=team E=all ONLY=instance"},
-		{true, "", "A=tool B=team E=all ONLY=instance P=protected SECRET=instance"},
+		{true, "", "A=tool B=team E=all OFGROUP=kept ONLY=instance P=protected SECRET=instance"},
 		{false, "review/other", "A=tool B=team E=reviews ONLY=instance"},
 		{false, "review/feature-2", "A=tool B=team E=features ONLY=instance"},
 		{false, "review/feature-1", "A=tool B=team E=one ONLY=instance"},
-		{true, "prod", "A=tool B=team E=all ONLY=instance P=of prod SECRET=instance"},
+		{true, "prod", "A=tool B=team E=all OFGROUP=kept for prod ONLY=instance P=of prod SECRET=instance"},
 		{false, "prod", "A=tool B=team E=all ONLY=instance P=of prod"},
-		{true, "*", "A=tool B=team E=all ONLY=instance P=protected SECRET=instance"},
+		{true, "*", "A=tool B=team E=all OFGROUP=kept ONLY=instance P=protected SECRET=instance"},
 	} {
 		given, err := w.variables.ForJob(t.Context(), w.db, variable.Query{
 			ProjectID: w.project.ID, GroupIDs: []int64{w.top.ID, w.group.ID}, Protected: c.protected, Environment: c.environment,

@@ -5,6 +5,9 @@ package access
 import (
 	"net/netip"
 	"slices"
+	"strconv"
+
+	"stithy/internal/platform/fairshare"
 )
 
 // Actor is whoever made the call. The zero Actor is anonymous.
@@ -40,6 +43,16 @@ func (a Actor) Admin() bool { return a.Person != nil && a.Person.Admin }
 // Auditor reports whether the person may read everything.
 func (a Actor) Auditor() bool { return a.Person != nil && a.Person.Auditor }
 
+// plain is the actor without the powers of administrators and auditors.
+func (a Actor) plain() Actor {
+	if a.Person != nil {
+		person := *a.Person
+		person.Admin, person.Auditor = false, false
+		a.Person = &person
+	}
+	return a
+}
+
 // ID is the person's id, or zero.
 func (a Actor) ID() int64 {
 	if a.Person == nil {
@@ -50,6 +63,23 @@ func (a Actor) ID() int64 {
 
 // Is reports whether the actor is this person.
 func (a Actor) Is(id int64) bool { return id != 0 && a.ID() == id }
+
+// Caller is whose share of what is scarce the actor uses: the person's, that
+// of the project whose job it is, that of the machine, or that of the address
+// where nobody is known.
+func (a Actor) Caller() fairshare.Caller {
+	from := fairshare.Network(a.Address)
+	who := "address " + from
+	switch {
+	case a.Credential.Kind == JobToken && a.Credential.ProjectID != 0:
+		who = "jobs of project " + strconv.FormatInt(a.Credential.ProjectID, 10)
+	case a.SignedIn():
+		who = "person " + strconv.FormatInt(a.ID(), 10)
+	case a.Credential.Kind != NoCredential:
+		who = string(a.Credential.Kind) + " " + strconv.FormatInt(a.Credential.ID, 10)
+	}
+	return fairshare.Caller{Who: who, From: from}
+}
 
 // Kind is what sort of secret proved an identity. It is part of every token's
 // digest, so that no secret passes for one of another kind.
@@ -75,6 +105,7 @@ type Credential struct {
 	ID            int64
 	Scopes        Scopes
 	Impersonation bool
+	ProjectID     int64 // of the job, where a job's token was presented
 }
 
 // Scopes is the set of scopes that a token carries.

@@ -69,17 +69,24 @@ const (
 	AdminProjectVariables Ability = "admin_project_variables"
 	ReadPipelines         Ability = "read_pipelines"
 	ReadJobs              Ability = "read_jobs"
+	ViewJobs              Ability = "view_jobs"
 	DownloadArtifacts     Ability = "download_artifacts"
+	DownloadPrivateFiles  Ability = "download_private_artifacts"
+	DownloadGuardedFiles  Ability = "download_guarded_artifacts"
 	CreatePipeline        Ability = "create_pipeline"
 	UpdateJobs            Ability = "update_jobs"
 	EraseJobs             Ability = "erase_jobs"
 	DeleteArtifacts       Ability = "delete_artifacts"
 	DeletePipeline        Ability = "delete_pipeline"
 	ReadPipelineVariables Ability = "read_pipeline_variables"
-	AdminSchedules        Ability = "admin_schedules"
-	TakeSchedules         Ability = "take_schedules"
-	AdminTriggers         Ability = "admin_triggers"
-	UseResourceGroups     Ability = "use_resource_groups"
+	ReadDebugLogs         Ability = "read_debug_logs"
+
+	ReadAllPipelineVariables Ability = "read_all_pipeline_variables"
+
+	AdminSchedules    Ability = "admin_schedules"
+	TakeSchedules     Ability = "take_schedules"
+	AdminTriggers     Ability = "admin_triggers"
+	UseResourceGroups Ability = "use_resource_groups"
 )
 
 // Rank orders people by what they may do on the whole instance.
@@ -163,11 +170,16 @@ var Policy = []Rule{
 	{Ability: AdminDeployKeys, Where: InProject, Of: Code, From: Member, Role: Maintainer, Meaning: "manage the deploy keys of a project"},
 	{Ability: ReadPipelines, Where: InProject, Of: Pipelines, Role: Reporter, Seen: true, Read: true, Meaning: "see the pipelines of a project; guests where jobs are public"},
 	{Ability: ReadJobs, Where: InProject, Of: Jobs, From: Member, Role: Reporter, Seen: true, Read: true, Meaning: "see jobs and their logs; guests and strangers where jobs are public"},
+	{Ability: ReadDebugLogs, Where: InProject, From: Member, Role: Developer, Meaning: "read the logs of jobs that print all that they do"},
+	{Ability: ViewJobs, Where: InProject, Of: Jobs, Role: Reporter, Seen: true, Read: true, Meaning: "see jobs and their logs on pages; guests and strangers, also without an account, where jobs are public"},
 	{Ability: DownloadArtifacts, Where: InProject, Of: Jobs, Role: Reporter, Seen: true, Read: true, Meaning: "fetch what jobs leave; guests and strangers where jobs are public"},
+	{Ability: DownloadPrivateFiles, Where: InProject, Of: Jobs, From: Member, Role: Developer, Read: true, Meaning: "fetch what jobs leave for developers"},
+	{Ability: DownloadGuardedFiles, Where: InProject, Of: Jobs, From: Member, Role: Maintainer, Read: true, Meaning: "fetch what jobs leave for maintainers"},
 	{Ability: CreatePipeline, Where: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "start pipelines"},
 	{Ability: UpdateJobs, Where: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "cancel, retry and play jobs"},
 	{Ability: EraseJobs, Where: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "erase jobs: their own; maintainers any"},
 	{Ability: ReadPipelineVariables, Where: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "read the variables of their own pipelines; maintainers of any"},
+	{Ability: ReadAllPipelineVariables, Where: InProject, Of: Pipelines, From: Member, Role: Maintainer, Meaning: "read the variables of all pipelines"},
 	{Ability: AdminSchedules, Where: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "schedule pipelines"},
 	{Ability: UseResourceGroups, Where: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "see and set resource groups"},
 	{Ability: TakeSchedules, Where: InProject, Of: Pipelines, From: Member, Role: Maintainer, Meaning: "take over the schedules of others"},
@@ -253,6 +265,9 @@ func CheckIn(a Actor, can Ability, p Place) error {
 // feature that is closed is closed to all, and a place that is kept as it is
 // has features to read only.
 func Holds(a Actor, can Ability, p Place) bool {
+	if p.Powerless {
+		a = a.plain()
+	}
 	r, known := RuleOf(can)
 	if !known || r.Where == OnInstance || r.From > RankOf(a) {
 		return false

@@ -79,10 +79,14 @@ type Place struct {
 	Off        []Feature        // nobody uses these
 	Private    []Feature        // members alone use these
 	Frozen     bool             // no feature is written to
+	Powerless  bool             // rights on the whole instance do not count here
 }
 
 // Sees reports whether an actor may know that a place exists.
 func Sees(a Actor, p Place) bool {
+	if p.Powerless {
+		a = a.plain()
+	}
 	switch {
 	case a.Admin(), a.Auditor(), p.Role > NoRole, p.Visibility == Open:
 		return true

@@ -16,6 +16,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/fairshare"
 	"stithy/internal/platform/lifecycle"
 	"stithy/internal/platform/ratelimit"
 )
@@ -134,6 +135,7 @@ func (x *exchange) serve(ctx context.Context) error {
 	if err := x.authenticate(ctx); err != nil {
 		return err
 	}
+	ctx = fairshare.With(ctx, x.actor.Caller())
 	reply, err := x.endpoint.run(ctx, x)
 	if err != nil {
 		return err

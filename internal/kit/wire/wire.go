@@ -1,18 +1,26 @@
 // Package wire owns the names on the wire that hold the service's own name or that of the error-tracking
 // backend: cookies, headers, token prefixes, file names, members of answers. An operator who has clients
-// that know another service's names changes two settings and every name follows.
+// that know another service's names changes three settings and every name follows.
 //
 // It does not own names that clients match byte for byte whatever the settings say (CI_*, PRIVATE-TOKEN):
 // those stand as literals where they are used. The runner's token prefix is the one exception, because it
 // sits in a family that otherwise follows the settings.
 package wire
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
-// Names are the two settings from which all names follow, both of the form [a-z][a-z0-9]*.
+// Brand is what people call the program on its pages, whatever its names on the wire.
+const Brand = "Stithy"
+
+// Names are the settings from which all names follow. Service and Errors are of the form [a-z][a-z0-9]*,
+// ServiceName is the service's name as text.
 type Names struct {
-	Service string
-	Errors  string
+	Service     string
+	ServiceName string
+	Errors      string
 }
 
 // TokenKind is the part of a token prefix that says what the token is for.
@@ -47,8 +55,11 @@ func (n Names) TokenPrefix(kind TokenKind) string {
 	return service + string(kind) + end
 }
 
-// Title is the service's name as the first word of a sentence.
-func (n Names) Title() string {
+// Text is the service's name in sentences that clients show or look for.
+func (n Names) Text() string { return cmp.Or(n.ServiceName, n.capital()) }
+
+// capital is the service's name inside identifiers that begin with a capital.
+func (n Names) capital() string {
 	first := min(1, len(n.Service))
 	return strings.ToUpper(n.Service[:first]) + n.Service[first:]
 }
@@ -57,7 +68,7 @@ func (n Names) Title() string {
 func (n Names) SessionCookie() string { return "_" + n.Service + "_session" }
 
 // Header is a header of the service's own, for example Header("File-Name").
-func (n Names) Header(name string) string { return "X-" + n.Title() + "-" + name }
+func (n Names) Header(name string) string { return "X-" + n.capital() + "-" + name }
 
 // CIFile is where a repository keeps its pipeline.
 func (n Names) CIFile() string { return "." + n.Service + "-ci.yml" }
@@ -66,7 +77,7 @@ func (n Names) CIFile() string { return "." + n.Service + "-ci.yml" }
 func (n Names) ChangelogConfig() string { return "." + n.Service + "/changelog_config.yml" }
 
 // InstanceScope is the entity type of audit events that concern the whole instance.
-func (n Names) InstanceScope() string { return n.Title() + "::Audit::InstanceScope" }
+func (n Names) InstanceScope() string { return n.capital() + "::Audit::InstanceScope" }
 
 // InstancePath is the entity path of audit events that concern the whole instance.
 func (n Names) InstancePath() string { return n.Service + "_instance" }

@@ -9,7 +9,7 @@ import (
 func TestEveryNameFollowsTheSettings(t *testing.T) {
 	t.Parallel()
 	svc := wire.Names{Service: "svc", Errors: "errsvc"}
-	known := wire.Names{Service: "gitlab", Errors: "sentry"}
+	known := wire.Names{Service: "gitlab", ServiceName: "GitLab", Errors: "sentry"}
 	token := func(kind wire.TokenKind) func(wire.Names) string {
 		return func(n wire.Names) string { return n.TokenPrefix(kind) }
 	}
@@ -18,7 +18,7 @@ func TestEveryNameFollowsTheSettings(t *testing.T) {
 		of         func(wire.Names) string
 		svc, known string
 	}{
-		{"title", wire.Names.Title, "Svc", "Gitlab"},
+		{"text", wire.Names.Text, "Svc", "GitLab"},
 		{"session cookie", wire.Names.SessionCookie, "_svc_session", "_gitlab_session"},
 		{"header", func(n wire.Names) string { return n.Header("File-Name") }, "X-Svc-File-Name", "X-Gitlab-File-Name"},
 		{"CI file", wire.Names.CIFile, ".svc-ci.yml", ".gitlab-ci.yml"},

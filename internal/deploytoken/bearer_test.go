@@ -1,0 +1,72 @@
+package deploytoken_test
+
+import (
+	"testing"
+	"time"
+
+	"stithy/internal/deploytoken"
+	"stithy/internal/group/grouptest"
+	"stithy/internal/platform/clock"
+	"stithy/internal/project/projecttest"
+)
+
+// room is the room as the doors of git use it.
+func (w *world) room() *deploytoken.Service {
+	return deploytoken.New(deploytoken.Deps{DB: w.db, Box: w.box, Clock: clock.Clock(func() time.Time { return w.now })})
+}
+
+func TestADeployTokenIsGoodWithItsNameUntilItEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	room := w.room()
+	m := w.create(t, w.inProject(), map[string]any{"expires_at": w.now.AddDate(0, 0, 10).Format(time.RFC3339)})
+	good := func(username, secret string) bool {
+		t.Helper()
+		b, err := room.Authenticate(t.Context(), username, secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b != nil
+	}
+	if !good(m.Username, m.Token) {
+		t.Fatal("a new token is refused")
+	}
+	if good(m.Username+"x", m.Token) || good("", m.Token) || good(m.Username, m.Token+"x") {
+		t.Error("another name or secret is taken")
+	}
+	w.now = w.now.AddDate(0, 0, 11)
+	if good(m.Username, m.Token) {
+		t.Error("an expired token is taken")
+	}
+	w.now = w.now.AddDate(0, 0, -11)
+	if _, err := w.db.Exec(t.Context(), `update deploy_tokens set revoked_at = now() where id = $1`, m.ID); err != nil {
+		t.Fatal(err)
+	}
+	if good(m.Username, m.Token) {
+		t.Error("a revoked token is taken")
+	}
+}
+
+func TestADeployTokenReachesItsPlaceAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	room := w.room()
+	below := projecttest.New(t, w.db, grouptest.New(t, w.db, grouptest.Named("below"), grouptest.Under(w.group)).ID, projecttest.Named("deep"))
+	beside := projecttest.New(t, w.db, w.group.ID, projecttest.Named("beside"))
+	elsewhere := projecttest.New(t, w.db, grouptest.New(t, w.db, grouptest.Named("others")).ID, projecttest.Named("theirs"))
+	for in, reached := range map[string]map[int64]bool{
+		w.inProject(): {w.project.ID: true, beside.ID: false, below.ID: false, elsewhere.ID: false},
+		w.inGroup():   {w.project.ID: true, beside.ID: true, below.ID: true, elsewhere.ID: false},
+	} {
+		m := w.create(t, in)
+		b, err := room.Authenticate(t.Context(), m.Username, m.Token)
+		if err != nil || b == nil {
+			t.Fatalf("%s: %v", in, err)
+		}
+		for projectID, want := range reached {
+			if got, err := room.Reaches(t.Context(), b, projectID); err != nil || got != want {
+				t.Errorf("the token of %s reaches project %d: %t, %v", in, projectID, got, err)
+			}
+		}
+	}
+}
