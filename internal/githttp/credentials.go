@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"unicode/utf8"
 
 	"stithy/internal/deploytoken"
 	"stithy/internal/kit/access"
@@ -42,7 +43,7 @@ func (d *Door) authenticate(r *http.Request, w http.ResponseWriter) (visitor, er
 		return visitor{}, errBanned
 	}
 	name, secret, ok := r.BasicAuth()
-	if !ok || strings.ContainsRune(name, 0) || strings.ContainsRune(secret, 0) || len(name) > 1000 || len(secret) > 1000 {
+	if !ok || !isText(name) || !isText(secret) {
 		return visitor{}, errUnknown
 	}
 	v, err := d.prove(r.Context(), name, secret, from, r.Method == http.MethodGet)
@@ -63,6 +64,11 @@ func (d *Door) authenticate(r *http.Request, w http.ResponseWriter) (visitor, er
 	}
 	v.Address = from
 	return v, err
+}
+
+// isText reports whether the database would take it, and at a sane length.
+func isText(s string) bool {
+	return len(s) <= 1000 && utf8.ValidString(s) && !strings.ContainsRune(s, 0)
 }
 
 // jobUser is the user name of jobs, whatever the service is called.

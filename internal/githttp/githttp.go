@@ -11,10 +11,13 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
+	"time"
 
 	"stithy/internal/deploykey"
 	"stithy/internal/deploytoken"
@@ -25,6 +28,7 @@ import (
 	"stithy/internal/kit/wire"
 	"stithy/internal/lfs"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/fairshare"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
@@ -50,6 +54,7 @@ type Deps struct {
 	ExternalURL  *url.URL
 	Names        wire.Names
 	Ban          Ban
+	MaxSilence   time.Duration // that a client may take nothing of its answer; a minute when zero
 
 	// Password finds the account of a login and its password. Without it no
 	// password is taken.
@@ -60,10 +65,48 @@ type Deps struct {
 type Door struct {
 	Deps
 	bans *bans
+
+	mu      sync.Mutex
+	created map[news]time.Time // projects that a push made, until their owner is told
+}
+
+// news are for one person about one project.
+type news struct{ userID, projectID int64 }
+
+// What of it is kept, and for how long: between the two requests of one push.
+const (
+	maxNews  = 1000
+	newsLife = 10 * time.Minute
+)
+
+// remember notes that a push made a project. The request that asks for refs
+// makes it, and the next one can say so.
+func (d *Door) remember(n news) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.Clock.Now()
+	maps.DeleteFunc(d.created, func(_ news, at time.Time) bool { return now.Sub(at) > newsLife })
+	if len(d.created) < maxNews {
+		d.created[n] = now
+	}
+}
+
+// tell reports once whether a push made the project.
+func (d *Door) tell(n news) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	at, known := d.created[n]
+	delete(d.created, n)
+	return known && d.Clock.Now().Sub(at) <= newsLife
 }
 
 // New makes the door.
-func New(d Deps) *Door { return &Door{Deps: d, bans: newBans(d.Ban, d.Clock)} }
+func New(d Deps) *Door {
+	if d.MaxSilence == 0 {
+		d.MaxSilence = maxSilence
+	}
+	return &Door{Deps: d, bans: newBans(d.Ban, d.Clock), created: map[news]time.Time{}}
+}
 
 // target is what a path means.
 type target struct {
@@ -140,7 +183,9 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		return
 	}
-	if _, shown := fault.Of(err); !shown || sent.begun {
+	f, shown := fault.Of(err)
+	why := shown && f.Kind == fault.Unavailable && err != error(f) //nolint:errorlint // what is joined to it says why
+	if !shown || why || sent.begun {
 		d.Log.LogAttrs(r.Context(), slog.LevelWarn, "serving git", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
 	}
 	if sent.begun {
@@ -185,6 +230,9 @@ func (d *Door) serve(w http.ResponseWriter, r *http.Request) error {
 		}
 		return err
 	}
+	if !advertise && service == gitstore.ReceivePack && d.tell(news{by.ID(), p.ID}) {
+		notices = repository.Created(p, d.ExternalURL.JoinPath(p.FullPath()+".git").String(), d.ExternalURL.JoinPath(p.FullPath()).String())
+	}
 	return d.exchange(w, r, by, p, repository.Exchange{
 		Service: service, Via: repository.ViaHTTP, Protocol: r.Header.Get("Git-Protocol"), Stateless: true, Advertise: advertise, Notices: notices,
 	})
@@ -211,8 +259,10 @@ func (d *Door) exchange(w http.ResponseWriter, r *http.Request, by visitor, p *p
 	header.Set("Cache-Control", "no-cache, max-age=0, must-revalidate")
 	header.Set("Pragma", "no-cache")
 	header.Set("Expires", "Fri, 01 Jan 1980 00:00:00 GMT")
-	x.Out = &flushWriter{w, http.NewResponseController(w)}
-	return d.Repositories.Exchange(r.Context(), by.Actor, p, x)
+	control := http.NewResponseController(w)
+	x.Out = &flushWriter{w, control, d.MaxSilence}
+	defer func() { _ = control.SetWriteDeadline(time.Time{}) }() // the connection may serve another request
+	return d.Repositories.Exchange(fairshare.With(r.Context(), by.Caller()), by.Actor, p, x)
 }
 
 // decoded is the body of a request, unpacked.
@@ -299,6 +349,8 @@ func (d *Door) create(ctx context.Context, by visitor, path string) (*project.Pr
 		return nil, nil, errProject
 	case shown:
 		return nil, nil, fault.Say(fault.Unprocessable, "%s", f.Error())
+	case err == nil:
+		d.remember(news{by.ID(), p.ID})
 	}
 	return p, nil, err
 }
@@ -317,7 +369,7 @@ func (d *Door) refuse(w http.ResponseWriter, err error) {
 	case errors.Is(err, errUnknown), errors.Is(err, errPassword):
 		status, text = http.StatusUnauthorized, d.denied()
 		if errors.Is(err, errUnknown) {
-			w.Header().Set("Www-Authenticate", `Basic realm="`+d.Names.Title()+`"`)
+			w.Header().Set("Www-Authenticate", `Basic realm="`+d.Names.Text()+`"`)
 		}
 	case status == http.StatusUnsupportedMediaType:
 		text = "Unsupported Media Type"
@@ -340,7 +392,7 @@ var statusOf = map[fault.Kind]int{
 // denied is what everybody hears who did not prove who they are.
 func (d *Door) denied() string {
 	return "HTTP Basic: Access denied. The provided password or token is incorrect or your account has 2FA enabled and you must use a personal access token instead of a password. See " +
-		d.ExternalURL.JoinPath("help/topics/git/troubleshooting_git").String()
+		d.ExternalURL.JoinPath("-/user_settings/personal_access_tokens").String()
 }
 
 // see tells the entrance for its log what was asked for and by whom.
@@ -379,13 +431,21 @@ func (w *sentWriter) Write(b []byte) (int, error) {
 
 func (w *sentWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// flushWriter sends small pieces at once: they are for people who wait.
+// flushWriter sends small pieces at once: they are for people who wait. A
+// client that takes none for a while is cut off.
 type flushWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
+	silence time.Duration
 }
 
+// maxSilence is how long a client may take nothing of its answer.
+const maxSilence = time.Minute
+
 func (w *flushWriter) Write(b []byte) (int, error) {
+	if err := w.control.SetWriteDeadline(time.Now().Add(w.silence)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
 	n, err := w.ResponseWriter.Write(b)
 	if err == nil && len(b) < 2048 {
 		err = w.control.Flush()

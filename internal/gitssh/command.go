@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/crypto/ssh"
 
@@ -17,6 +18,7 @@ import (
 	"stithy/internal/group"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
+	"stithy/internal/platform/fairshare"
 	"stithy/internal/project"
 	"stithy/internal/repository"
 	"stithy/internal/user"
@@ -85,7 +87,7 @@ func projectPath(arg string) string {
 // run runs the one command of a connection.
 func (s *Server) run(ctx context.Context, v visit, line string, channel ssh.Channel) error {
 	words, ok := parseCommand(line)
-	if !ok || len(line) > 4096 {
+	if !ok || len(line) > 4096 || !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
 		return &said{noCommand}
 	}
 	who, err := s.identify(ctx, v)
@@ -93,7 +95,7 @@ func (s *Server) run(ctx context.Context, v visit, line string, channel ssh.Chan
 		return shown(err)
 	}
 	if len(words) == 0 {
-		_, err := io.WriteString(channel, "Welcome to "+s.Names.Title()+", "+clean(who.name)+"!\n")
+		_, err := io.WriteString(channel, "Welcome to "+s.Names.Text()+", "+clean(who.name)+"!\n")
 		return err
 	}
 	if string(s.Settings.Current().EnabledGitAccessProtocol) == "http" {
@@ -113,7 +115,7 @@ func (s *Server) run(ctx context.Context, v visit, line string, channel ssh.Chan
 	if err != nil {
 		return shown(err)
 	}
-	return shown(s.Repositories.Exchange(ctx, actor, p, repository.Exchange{
+	return shown(s.Repositories.Exchange(fairshare.With(ctx, who.actor.Caller()), actor, p, repository.Exchange{
 		Service: service, Via: repository.ViaSSH, Protocol: v.protocol, In: channel, Out: channel, Notices: notices,
 	}))
 }
@@ -180,13 +182,15 @@ func (s *Server) find(ctx context.Context, who someone, path string, service git
 	} else {
 		p, _, err = s.Projects.FindByRef(ctx, actor, path)
 		if fault.Is(err, fault.NotFound) && service == gitstore.ReceivePack {
-			p, err = s.Projects.CreateAt(ctx, actor, path)
+			if p, err = s.Projects.CreateAt(ctx, actor, path); err == nil {
+				notices = repository.Created(p, s.Projects.SSHAddress(p), s.ExternalURL.JoinPath(p.FullPath()).String())
+			}
 		}
 	}
 	if err != nil {
 		return nil, actor, nil, err
 	}
-	if p.FullPath() != path {
+	if notices == nil && p.FullPath() != path {
 		notices = repository.Moved(path, p, s.Projects.SSHAddress(p))
 	}
 	return p, actor, notices, nil

@@ -5,6 +5,7 @@
 package gitssh
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,6 +56,8 @@ type Limits struct {
 	PerAddress  int           // 100
 	Handshake   time.Duration // until a key is proved: 15 seconds
 	Command     time.Duration // from then until a command comes: 15 seconds
+	Reading     time.Duration // that a client may take nothing of what is sent to it: a minute
+	Thinking    time.Duration // that nothing is said on either side while a command runs: ten minutes
 }
 
 // Server takes connections.
@@ -74,19 +77,16 @@ type Server struct {
 
 // New makes the server; Part runs it.
 func New(d Deps) *Server {
-	if d.Limits.Connections == 0 {
-		d.Limits.Connections = 1000
-	}
-	if d.Limits.PerAddress == 0 {
-		d.Limits.PerAddress = 100
-	}
-	if d.Limits.Handshake == 0 {
-		d.Limits.Handshake = 15 * time.Second
-	}
-	if d.Limits.Command == 0 {
-		d.Limits.Command = 15 * time.Second
-	}
 	return &Server{Deps: d, died: make(chan error, 1), address: map[netip.Addr]int{}}
+}
+
+// orDefaults are the limits, with those that nobody set.
+func (l Limits) orDefaults() Limits {
+	return Limits{
+		Connections: cmp.Or(l.Connections, 1000), PerAddress: cmp.Or(l.PerAddress, 100),
+		Handshake: cmp.Or(l.Handshake, 15*time.Second), Command: cmp.Or(l.Command, 15*time.Second),
+		Reading: cmp.Or(l.Reading, time.Minute), Thinking: cmp.Or(l.Thinking, 10*time.Minute),
+	}
 }
 
 // algorithms are all that is offered. What is weak, or open to the cutting of
@@ -176,6 +176,7 @@ func (s *Server) Part() lifecycle.Part {
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 func (s *Server) start(ctx context.Context) error {
+	s.Limits = s.Limits.orDefaults()
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := s.configure(); err != nil {
 		return err

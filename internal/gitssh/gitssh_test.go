@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -54,6 +55,19 @@ func TestGI13_HostKeysAreMadeOnceAndKeptFromOthers(t *testing.T) {
 	}
 	if _, err := EnsureHostKeys(dir); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a key that others can read is used: %v", err)
+	}
+}
+
+func TestGI12_TheLimitsAreThese(t *testing.T) {
+	t.Parallel()
+	want := Limits{
+		Connections: 1000, PerAddress: 100, Handshake: 15 * time.Second, Command: 15 * time.Second, Reading: time.Minute, Thinking: 10 * time.Minute,
+	}
+	if got := (Limits{}).orDefaults(); got != want {
+		t.Errorf("%+v", got)
+	}
+	if got := (Limits{PerAddress: 3}).orDefaults(); got.PerAddress != 3 || got.Connections != 1000 {
+		t.Errorf("%+v", got)
 	}
 }
 

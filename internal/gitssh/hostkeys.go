@@ -44,7 +44,7 @@ func EnsureHostKeys(dir string) ([]ssh.Signer, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = makeHostKey(path, kind.generate)
 		} else if err == nil && info.Mode().Perm()&0o077 != 0 {
-			err = fmt.Errorf("%s is open to others: chmod 600 %s", path, path)
+			err = openToOthers(path)
 		}
 		if err != nil {
 			return nil, err
@@ -56,6 +56,32 @@ func EnsureHostKeys(dir string) ([]ssh.Signer, error) {
 		signers = append(signers, signer)
 	}
 	return signers, nil
+}
+
+// CheckHostKeys reads the host keys of a folder and makes none. missing is how
+// many the first start will make.
+func CheckHostKeys(dir string) (missing int, err error) {
+	for _, kind := range kinds {
+		path := filepath.Join(dir, kind.file)
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			missing++
+			continue
+		case err != nil:
+			return 0, fmt.Errorf("reading a host key: %w", err)
+		case info.Mode().Perm()&0o077 != 0:
+			return 0, openToOthers(path)
+		}
+		if _, err := readHostKey(path, kind.only); err != nil {
+			return 0, err
+		}
+	}
+	return missing, nil
+}
+
+func openToOthers(path string) error {
+	return fmt.Errorf("%s is open to others: chmod 600 %s", path, path)
 }
 
 func readHostKey(path string, only []string) (ssh.Signer, error) {

@@ -88,13 +88,17 @@ func (s *Server) session(ctx context.Context, cancel func(), conn net.Conn, c *s
 				return
 			}
 			_ = req.Reply(true, nil)
-			_ = conn.SetDeadline(time.Time{}) // a clone may take an hour; the engine watches for silence
+			_ = conn.SetDeadline(time.Time{}) // a clone may take an hour
 			go func() {
 				for range sent { // until the client hangs up
 				}
 				cancel()
 			}()
-			s.finish(channel, s.run(ctx, v, command.Line, channel))
+			watched := watch(channel, s.Limits.Reading, s.Limits.Thinking, func() { _ = conn.Close() })
+			err := s.run(ctx, v, command.Line, watched)
+			watched.end()
+			_ = conn.SetDeadline(time.Now().Add(farewell)) // it may read nothing any more
+			s.finish(channel, err)
 			return
 		default:
 			_ = req.Reply(false, nil)
@@ -102,15 +106,43 @@ func (s *Server) session(ctx context.Context, cancel func(), conn net.Conn, c *s
 	}
 }
 
+// watched is a channel whose client is cut off when it is silent for too long.
+type watched struct {
+	ssh.Channel
+	reading, thinking time.Duration
+	silence           *time.Timer
+}
+
+func watch(c ssh.Channel, reading, thinking time.Duration, cut func()) *watched {
+	return &watched{Channel: c, reading: reading, thinking: thinking, silence: time.AfterFunc(thinking, cut)}
+}
+
+func (w *watched) Read(b []byte) (int, error) {
+	n, err := w.Channel.Read(b)
+	w.silence.Reset(w.thinking)
+	return n, err
+}
+
+func (w *watched) Write(b []byte) (int, error) {
+	w.silence.Reset(w.reading)
+	n, err := w.Channel.Write(b)
+	w.silence.Reset(w.thinking)
+	return n, err
+}
+
+func (w *watched) end() { w.silence.Stop() }
+
 // finish tells the client how it went.
 func (s *Server) finish(channel ssh.Channel, err error) {
 	code := uint32(0)
 	if err != nil {
 		code = 1
 		text := "Internal error."
-		if said, ok := errors.AsType[*said](err); ok {
-			text = said.text
-		} else {
+		words, ok := errors.AsType[*said](err)
+		if ok {
+			text = words.text
+		}
+		if !ok || err != error(words) { //nolint:errorlint // what is joined to the words says why, and is for the log
 			s.Log.Warn("serving git over SSH", "error", err)
 		}
 		_, _ = io.WriteString(channel.Stderr(), clean(text)+"\n")

@@ -257,7 +257,7 @@ func (r *Repo) Import(ctx context.Context, from Remote) (head string, err error)
 	}
 	const maxList = 256 << 20
 	allow := []string{"GIT_ALLOW_PROTOCOL=http:https"}
-	list, err := r.output(ctx, call{class: moving, sub: "ls-remote", flags: []string{"--quiet", "--symref"},
+	list, err := r.output(ctx, call{class: copying, sub: "ls-remote", flags: []string{"--quiet", "--symref"},
 		args: []string{from.URL}, config: config, env: allow}, maxList)
 	if err != nil {
 		return "", err
@@ -271,7 +271,7 @@ func (r *Repo) Import(ctx context.Context, from Remote) (head string, err error)
 		fmt.Fprintf(&specs, "+%s:%s\n", name, name)
 	}
 	flags := []string{"--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--stdin"}
-	err = r.run(ctx, call{class: moving, sub: "fetch", flags: flags, args: []string{from.URL}, stdin: &specs,
+	err = r.run(ctx, call{class: copying, sub: "fetch", flags: flags, args: []string{from.URL}, stdin: &specs,
 		config: slices.Concat(config, lenient), env: allow}, nil)
 	return head, err
 }

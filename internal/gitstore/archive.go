@@ -1,6 +1,7 @@
 package gitstore
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +21,7 @@ import (
 	"time"
 
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/fairshare"
 )
 
 // Format is the form of an archive.
@@ -99,12 +102,17 @@ func (o ArchiveOptions) call() (call, error) {
 }
 
 func (o ArchiveOptions) key(repo Key) string {
-	sum := sha256.New()
 	parts := []string{repo.Storage, repo.Path, string(o.Commit), string(o.Format), o.Prefix, o.Path}
 	if o.Swap != nil {
 		parts = append(parts, "", o.Swap.Name)
 	}
-	for _, part := range append(parts, o.Exclude...) {
+	return fileKey(append(parts, o.Exclude...)...)
+}
+
+// fileKey is the name of a file that follows from parts.
+func fileKey(parts ...string) string {
+	sum := sha256.New()
+	for _, part := range parts {
 		fmt.Fprintf(sum, "%d:%s", len(part), part)
 	}
 	return hex.EncodeToString(sum.Sum(nil))
@@ -150,12 +158,12 @@ func (f *failing) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// archives are files that can be made again. Each is made once, however many ask for it, and may be read from its
+// archives are files that can be made again: archives, and large blobs. Each is made once, however many ask for it, and may be read from its
 // first byte on.
 type archives struct {
-	dir   string // "" keeps nothing
-	limit int64  // bytes of all
-	clock clock.Clock
+	folder       // without a name it keeps nothing
+	limit  int64 // bytes of all
+	clock  clock.Clock
 
 	mu     sync.Mutex
 	making map[string]*spool
@@ -167,8 +175,8 @@ const (
 	maxMaking   = time.Hour      // what is half made and older was left by a crash
 )
 
-func newArchives(dir string, limit int64, clock clock.Clock) (*archives, error) {
-	a := &archives{limit: limit, clock: clock, making: map[string]*spool{}}
+func newArchives(dir string, limit int64, clock clock.Clock, log *slog.Logger) (*archives, error) {
+	a := &archives{folder: folder{create: createFile, log: log}, limit: limit, clock: clock, making: map[string]*spool{}}
 	if dir == "" {
 		return a, nil
 	}
@@ -180,17 +188,52 @@ func newArchives(dir string, limit int64, clock clock.Clock) (*archives, error) 
 type producer func(context.Context, io.Writer) error
 
 // open finds an archive or has it made. It returns when there is something to read, so that what cannot be made is an
-// error and not an empty file.
+// error and not an empty file. Where nothing can be kept the reader has it made alone.
 func (a *archives) open(ctx context.Context, key string, produce producer) (io.ReadCloser, error) {
 	found, reader, err := a.join(ctx, key, produce)
-	if found != nil || err != nil {
+	switch {
+	case errors.Is(err, errNotKept):
+		return direct(ctx, produce, 0)
+	case found != nil || err != nil:
 		return found, err
 	}
-	if err := reader.ready(); err != nil {
+	if _, err := reader.ready(); errors.Is(err, errNotKept) {
+		_ = reader.Close()
+		return direct(ctx, produce, 0)
+	} else if err != nil {
 		_ = reader.Close()
 		return nil, err
 	}
 	return reader, nil
+}
+
+// direct is what a producer writes behind the first bytes, and kept by nobody. The same is produced every time.
+func direct(ctx context.Context, produce producer, skip int64) (io.ReadCloser, error) {
+	ctx, stop := context.WithCancel(ctx)
+	out, in := io.Pipe()
+	go func() { _ = in.CloseWithError(produce(ctx, in)) }()
+	r := &directReader{Reader: bufio.NewReader(out), stop: func() { stop(); _ = out.Close() }}
+	_, err := io.CopyN(io.Discard, r, skip)
+	if err == nil {
+		if _, err = r.Peek(1); errors.Is(err, io.EOF) {
+			err = nil // it is empty
+		}
+	}
+	if err != nil {
+		r.stop()
+		return nil, noEOF(err)
+	}
+	return r, nil
+}
+
+type directReader struct {
+	*bufio.Reader
+	stop func()
+}
+
+func (r *directReader) Close() error {
+	r.stop()
+	return nil
 }
 
 // join opens a finished archive, or one that is being made.
@@ -212,10 +255,11 @@ func (a *archives) join(ctx context.Context, key string, produce producer) (foun
 	}
 	file, err := os.Open(s.file.Name())
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading an archive: %w", err)
+		return nil, nil, a.failed(err)
 	}
 	s.readers++
-	return nil, &spoolReader{spool: s, ctx: ctx, file: file,
+	s.callers.Join(fairshare.Of(ctx))
+	return nil, &spoolReader{spool: s, ctx: ctx, file: file, produce: produce,
 		awake: context.AfterFunc(ctx, s.wake),
 		leave: sync.OnceFunc(func() { a.leave(key, s) }),
 	}, nil
@@ -233,12 +277,13 @@ func (a *archives) leave(key string, s *spool) {
 
 // begin starts making an archive. It outlives the request that asked first, as long as anybody reads.
 func (a *archives) begin(ctx context.Context, key string, produce producer) (*spool, error) {
-	file, err := os.CreateTemp(a.dir, "tmp-*")
+	file, err := a.file("tmp-*")
 	if err != nil {
-		return nil, fmt.Errorf("making an archive: %w: %w", ErrUnavailable, err)
+		return nil, err
 	}
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s := &spool{file: file, stop: stop}
+	callers := fairshare.Of(ctx).Copy()
+	ctx, stop := context.WithCancel(fairshare.Share(context.WithoutCancel(ctx), callers))
+	s := &spool{file: file, stop: stop, callers: callers}
 	s.grown.L = &s.mu
 	a.making[key] = s
 	go func() {
@@ -257,6 +302,9 @@ func (a *archives) end(key string, s *spool, err error) error {
 	if a.making[key] == s {
 		delete(a.making, key)
 	}
+	if s.failed != nil {
+		err = a.folder.failed(s.failed)
+	}
 	if err != nil || a.dir == "" {
 		_ = os.Remove(s.file.Name())
 		return err
@@ -264,8 +312,10 @@ func (a *archives) end(key string, s *spool, err error) error {
 	now := a.clock.Now()
 	_ = os.Chtimes(s.file.Name(), now, now)
 	if err := os.Rename(s.file.Name(), filepath.Join(a.dir, key)); err != nil {
-		return err
+		_ = a.folder.failed(err) // who reads it has it open
+		return nil
 	}
+	a.kept()
 	a.sweep(now)
 	return nil
 }
@@ -303,7 +353,9 @@ func (a *archives) sweep(now time.Time) {
 type spool struct {
 	file    *os.File
 	stop    func()
-	readers int // guarded by archives.mu
+	callers *fairshare.Callers // all who read
+	failed  error              // why the file could not be written; the producer's
+	readers int                // guarded by archives.mu
 
 	mu    sync.Mutex
 	grown sync.Cond
@@ -314,11 +366,19 @@ type spool struct {
 
 func (s *spool) Write(b []byte) (int, error) {
 	n, err := s.file.Write(b)
+	s.count(n)
+	if err != nil {
+		s.failed = err
+	}
+	return n, err
+}
+
+// count lets readers have what was written. Until then it is in the file and not theirs.
+func (s *spool) count(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.size += int64(n)
 	s.grown.Broadcast()
-	return n, err
 }
 
 func (s *spool) finish(err error) {
@@ -341,10 +401,14 @@ type spoolReader struct {
 	at    int64
 	awake func() bool // stops watching the context
 	leave func()
+
+	produce producer
+	rest    io.ReadCloser // what the file could not take
 }
 
-// ready waits for the next byte, the end, or the end of the reader's patience.
-func (r *spoolReader) ready() error {
+// ready waits for the next byte, the end, or the end of the reader's patience. It says how many bytes may be read; none
+// is the end of the archive.
+func (r *spoolReader) ready() (left int64, err error) {
 	s := r.spool
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -353,24 +417,44 @@ func (r *spoolReader) ready() error {
 	}
 	switch {
 	case r.ctx.Err() != nil:
-		return context.Cause(r.ctx)
+		return 0, context.Cause(r.ctx)
 	case r.at == s.size:
-		return s.err
+		return 0, s.err
 	}
-	return nil
+	return s.size - r.at, nil
 }
 
+// Read never takes more than was counted: the file may hold bytes whose count is still to come, and its end says
+// nothing about the end of the archive.
 func (r *spoolReader) Read(b []byte) (int, error) {
-	if err := r.ready(); err != nil {
-		return 0, err
+	if r.rest != nil {
+		return r.rest.Read(b)
 	}
-	n, err := r.file.Read(b) // its end is the end: all is written by now
+	left, err := r.ready()
+	switch {
+	case errors.Is(err, errNotKept):
+		if r.rest, err = direct(r.ctx, r.produce, r.at); err != nil {
+			return 0, err
+		}
+		return r.rest.Read(b)
+	case err != nil:
+		return 0, err
+	case left == 0:
+		return 0, io.EOF
+	}
+	n, err := r.file.Read(b[:min(int64(len(b)), left)])
 	r.at += int64(n)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
 	return n, err
 }
 
 func (r *spoolReader) Close() error {
 	r.awake()
 	r.leave()
+	if r.rest != nil {
+		_ = r.rest.Close()
+	}
 	return r.file.Close()
 }

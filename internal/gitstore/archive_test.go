@@ -81,7 +81,7 @@ func readArchive(t *testing.T, r *Repo, o ArchiveOptions) (string, error) {
 
 func newTestArchives(t *testing.T, limit int64) *archives {
 	t.Helper()
-	a, err := newArchives(t.TempDir(), limit, clock.System())
+	a, err := newArchives(t.TempDir(), limit, clock.System(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,6 +136,77 @@ func TestManyWhoWantAnArchiveMakeItOnce(t *testing.T) {
 	defer in.Close()
 	if err := iotest.TestReader(in, []byte(strings.Repeat("a", 1000)+strings.Repeat("b", 1000))); err != nil {
 		t.Error(err)
+	}
+}
+
+// A reader comes between the two steps of a write again and again: the bytes are in the file and not counted yet.
+func TestAReaderOfAGrowingArchiveGetsAllOfIt(t *testing.T) {
+	t.Parallel()
+	a := newTestArchives(t, 1<<20)
+	written, read := make(chan struct{}), make(chan struct{})
+	var want strings.Builder
+	produce := func(_ context.Context, w io.Writer) error {
+		s := w.(*spool)
+		for i := range 5 {
+			piece := strings.Repeat(string(rune('a'+i)), 100)
+			want.WriteString(piece)
+			if _, err := io.WriteString(s, piece); err != nil {
+				return err
+			}
+			n, err := s.file.WriteString(piece) // the first half of Write
+			if err != nil {
+				return err
+			}
+			want.WriteString(piece)
+			written <- struct{}{}
+			<-read
+			s.count(n) // the second half
+		}
+		return nil
+	}
+	in, err := a.open(t.Context(), "key", produce)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var got []byte
+	for i := range 5 {
+		<-written
+		counted := 200 // what was held back the last time, and what was written whole since
+		if i == 0 {
+			counted = 100
+		}
+		buffer := make([]byte, 1000)
+		n, err := in.Read(buffer)
+		if err != nil || n != counted {
+			t.Errorf("piece %d: %d bytes, want %d: %v", i, n, counted, err)
+		}
+		got = append(got, buffer[:n]...)
+		read <- struct{}{}
+	}
+	rest, err := io.ReadAll(in)
+	if got = append(got, rest...); err != nil || string(got) != want.String() {
+		t.Errorf("%d bytes, want %d: %v", len(got), want.Len(), err)
+	}
+}
+
+func TestAnArchiveWhoseFileWasCutIsAnError(t *testing.T) {
+	t.Parallel()
+	a := newTestArchives(t, 1<<20)
+	in, err := a.open(t.Context(), "key", func(_ context.Context, w io.Writer) error {
+		s := w.(*spool)
+		if _, err := s.file.WriteString("half"); err != nil {
+			return err
+		}
+		s.count(8)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if text, err := io.ReadAll(in); string(text) != "half" || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%q %v", text, err)
 	}
 }
 
@@ -204,7 +275,7 @@ func TestAnArchiveThatFailsIsNotKept(t *testing.T) {
 func TestOldArchivesMakeRoom(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	a, err := newArchives(t.TempDir(), 250, func() time.Time { return now })
+	a, err := newArchives(t.TempDir(), 250, func() time.Time { return now }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

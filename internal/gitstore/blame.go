@@ -18,8 +18,13 @@ type Hunk struct {
 	Lines  []string
 }
 
-// maxBlame bounds what blame says about a file; each line costs about sixty bytes more than it has.
-const maxBlame = 64 << 20
+// Blame holds a file in memory with its earlier forms, and what it says of every line; each costs about sixty bytes
+// more than it has.
+const (
+	maxBlamed     = 10 << 20 // bytes of the file
+	maxBlame      = 32 << 20 // bytes of what is said
+	maxBlameLines = 200_000
+)
 
 // Blame says which commit every line of a file came with; from and to are lines, 0 is open. What lies behind the end
 // of the file is empty.
@@ -33,6 +38,12 @@ func (r *Repo) Blame(ctx context.Context, commit OID, path string, from, to int)
 	}
 	if entry.Mode.Kind() != BlobKind {
 		return nil, ErrNotFound
+	}
+	switch o, err := r.StatEntry(ctx, entry); {
+	case err != nil:
+		return nil, err
+	case o.Size > maxBlamed:
+		return nil, fmt.Errorf("blame of %d bytes: %w", o.Size, ErrTooLarge)
 	}
 	c := call{class: history, sub: "blame", flags: []string{"--porcelain"}, args: []string{string(commit)}, paths: []string{path}}
 	if from > 0 || to > 0 {
@@ -63,7 +74,7 @@ func readBlame(in io.Reader, limit int64) ([]Hunk, error) {
 	paths := map[OID]string{}
 	var hunks []Hunk
 	var commit OID
-	var final int
+	var final, count int
 	for {
 		line, err := lines.ReadString('\n')
 		if line == "" && errors.Is(err, io.EOF) {
@@ -85,6 +96,9 @@ func readBlame(in io.Reader, limit int64) ([]Hunk, error) {
 				return nil, err
 			}
 		case strings.HasPrefix(line, "\t"):
+			if count++; count > maxBlameLines {
+				return nil, ErrTooLarge
+			}
 			hunks = addLine(hunks, commit, paths[commit], final, line[1:])
 			commit = ""
 		case strings.HasPrefix(line, "filename "):

@@ -1,6 +1,15 @@
 package gitstore
 
-import "github.com/maypok86/otter/v2"
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/maypok86/otter/v2"
+)
 
 // caches are what a store remembers beside objects. All of it follows from object ids, with the repository beside
 // them: an id is no proof that one may read it elsewhere.
@@ -14,7 +23,7 @@ type caches struct {
 }
 
 func openCaches(c Config) (caches, error) {
-	archives, err := newArchives(c.CacheDir, maxArchives, c.Clock)
+	archives, err := newArchives(c.CacheDir, maxArchives, c.Clock, c.Log)
 	return caches{
 		archives: archives,
 		diffs:    newFacts(64<<20, (*Diff).bytes),
@@ -55,3 +64,44 @@ func remember[V any](r *Repo, f *facts[V], text string, ask func() (V, error)) (
 	}
 	return v, err
 }
+
+// folder is where a cache keeps its files. What cannot be kept there is given to those who wait for it all the same.
+type folder struct {
+	dir    string
+	create func(dir, pattern string) (*os.File, error)
+	log    *slog.Logger
+	full   atomic.Bool // nothing could be written the last time
+}
+
+// spare is what caches leave free on a disk, for those who must write.
+const spare = 64 << 20
+
+// errNotKept says that the cache could not take what was made.
+var errNotKept = errors.New("gitstore: the cache cannot be written")
+
+func createFile(dir, pattern string) (*os.File, error) {
+	var disk syscall.Statfs_t
+	if dir != "" && syscall.Statfs(dir, &disk) == nil && int64(disk.Bavail)*disk.Bsize < spare {
+		return nil, fmt.Errorf("less than %d MiB are free", spare>>20)
+	}
+	return os.CreateTemp(dir, pattern)
+}
+
+// file makes a file, or says why nothing can be kept.
+func (f *folder) file(pattern string) (*os.File, error) {
+	file, err := f.create(f.dir, pattern)
+	if err != nil {
+		return nil, f.failed(err)
+	}
+	return file, nil
+}
+
+// failed notes that nothing can be kept. The log hears of it once, until something was kept again.
+func (f *folder) failed(err error) error {
+	if !f.full.Swap(true) && f.log != nil {
+		f.log.Warn("writing to the cache of git; answers are made anew for everyone", "folder", f.dir, "error", err)
+	}
+	return fmt.Errorf("%w: %w", errNotKept, err)
+}
+
+func (f *folder) kept() { f.full.Store(false) }

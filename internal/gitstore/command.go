@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"stithy/internal/platform/fairshare"
 )
 
 // class says how long a command may take and how many may run at once.
@@ -27,7 +29,9 @@ const (
 	pooled          // readers that stay
 	history         // log, diff, blame
 	archiving       //
-	moving          // packs in and out
+	blobs           // large ones
+	copying         // from elsewhere, and from one repository to another
+	moving          // packs from and to clients
 	upkeep          // maintenance
 	classes
 )
@@ -37,6 +41,7 @@ const (
 type limit struct {
 	time     time.Duration // from start to end; 0 is the context's
 	idle     time.Duration // without a byte in or out
+	client   bool          // it may have to wait for a client, who must keep to MaxSilence and LeastRate
 	share    int           // of 64 processes
 	each     int           // for one repository
 	nice     int
@@ -45,11 +50,44 @@ type limit struct {
 
 var limits = [classes]limit{
 	reading:   {time: 10 * time.Second, share: 8, each: 4, patience: 10 * time.Second},
-	pooled:    {share: 24, each: 8, patience: 10 * time.Second},
-	history:   {time: time.Minute, share: 10, each: 4, nice: 5, patience: 20 * time.Second},
+	pooled:    {share: 20, each: 8, patience: 10 * time.Second},
+	history:   {time: time.Minute, share: 8, each: 4, nice: 5, patience: 20 * time.Second},
 	archiving: {time: 10 * time.Minute, share: 4, each: 2, nice: 10, patience: 30 * time.Second},
-	moving:    {idle: 10 * time.Minute, share: 16, each: 12, nice: 5, patience: 30 * time.Second},
+	blobs:     {time: 10 * time.Minute, client: true, share: 4, each: 3, nice: 5, patience: 30 * time.Second},
+	copying:   {idle: 10 * time.Minute, share: 4, each: 3, nice: 5, patience: 30 * time.Second},
+	moving:    {client: true, share: 14, each: 12, nice: 5, patience: 30 * time.Second},
 	upkeep:    {share: 2, each: 1, nice: 15},
+}
+
+// What a client must do while a command waits for it, so that its slot is free again soon if it does not. Git says
+// something every ten seconds while it works for one that waits (keepAlive), so silence is the client's.
+const (
+	maxSilence = time.Minute
+	leastRate  = 4 << 10 // bytes a second
+)
+
+// pace judges how fast a client is. Only time in which a command waited for it counts.
+type pace struct {
+	window time.Duration
+	least  int64 // bytes a second
+
+	mu     sync.Mutex
+	waited time.Duration
+	moved  int64
+}
+
+// slow adds one wait, and reports at the end of each window whether too little came of it.
+func (p *pace) slow(waited time.Duration, moved int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waited += waited
+	p.moved += int64(moved)
+	if p.waited < p.window {
+		return false
+	}
+	slow := float64(p.moved) < float64(p.least)*p.waited.Seconds()
+	p.waited, p.moved = 0, 0
+	return slow
 }
 
 // allowed is every subcommand that is ever run, with its flags. A flag that ends in "=" takes a word of letters, digits
@@ -276,6 +314,7 @@ type process struct {
 	stderr tail
 	place  *storage
 	touch  func()        // a byte moved
+	pace   *pace         // nil where no client is waited for
 	fed    chan struct{} // closed when nobody reads the input any more
 	free   func()
 	wait   func() error // once
@@ -303,8 +342,8 @@ func (r *Repo) start(ctx context.Context, c call, stdout io.Writer) (*process, e
 	}
 	limit := limits[c.class]
 	free := func() {}
-	if c.class != pooled { // the pool counts its own
-		if free, err = r.store.slots[c.class].take(ctx, r.cacheKey(), limit.patience); err != nil {
+	if c.class != pooled { // a pooled one keeps no slot while nobody uses it
+		if free, err = r.take(ctx, c.class, r.cacheKey()); err != nil {
 			return nil, err
 		}
 	}
@@ -331,8 +370,13 @@ func (r *Repo) start(ctx context.Context, c call, stdout io.Writer) (*process, e
 		p.cmd.ExtraFiles = append(slices.Clone(c.files), r.ticket.file)
 	}
 	p.cmd.Stdout, p.cmd.Stderr = stdout, &p.stderr
-	if limit.idle > 0 {
-		p.watch(limit.idle)
+	idle := limit.idle
+	if limit.client {
+		idle = r.store.MaxSilence
+		p.pace = &pace{window: idle, least: r.store.LeastRate}
+	}
+	if idle > 0 {
+		p.watch(idle)
 	}
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.Cancel = p.kill
@@ -374,7 +418,11 @@ func (p *process) takeInput() (feed func(), err error) {
 		defer func() { _ = in.Close() }()
 		b := make([]byte, 32<<10)
 		for {
+			began := time.Now()
 			n, err := p.call.stdin.Read(b)
+			if n > 0 {
+				p.waited(time.Since(began), n)
+			}
 			p.touch()
 			if _, gone := in.Write(b[:n]); gone != nil {
 				return // the command has what it wanted; its exit code counts
@@ -388,6 +436,13 @@ func (p *process) takeInput() (feed func(), err error) {
 			}
 		}
 	}, err
+}
+
+// waited says that the client was waited for. One that is too slow loses its command.
+func (p *process) waited(took time.Duration, n int) {
+	if p.pace != nil && p.pace.slow(took, n) {
+		p.end(fmt.Errorf("a client that is too slow: %w", ErrTimeout))
+	}
 }
 
 // kill ends the whole process group: politely, so that locks and temporary files go, then for good.
@@ -470,10 +525,17 @@ func (r *Repo) stream(ctx context.Context, c call) (io.ReadCloser, error) {
 type outputStream struct {
 	*process
 	pipe *os.File
+	left time.Time // when the reader had its last piece
+	took int       // how large that was
 }
 
 func (o *outputStream) Read(b []byte) (int, error) {
+	began := time.Now()
+	if !o.left.IsZero() {
+		o.waited(began.Sub(o.left), o.took) // the reader was away with what it took
+	}
 	n, err := o.pipe.Read(b)
+	o.left, o.took = time.Now(), n
 	o.touch()
 	if err != nil {
 		if failure := o.wait(); failure != nil {
@@ -506,20 +568,24 @@ func (p *process) watch(limit time.Duration) {
 		p.end(ErrTimeout)
 	}))
 	if p.cmd.Stdout != nil && !direct {
-		p.cmd.Stdout = &touchingWriter{p.cmd.Stdout, p.touch}
+		p.cmd.Stdout = &touchingWriter{p.cmd.Stdout, p}
 	}
 	free := p.free
 	p.free = func() { timer.Load().Stop(); free() }
 }
 
+// touchingWriter tells a process what it wrote.
 type touchingWriter struct {
 	io.Writer
-	touch func()
+	process *process
 }
 
 func (w *touchingWriter) Write(b []byte) (int, error) {
-	defer w.touch()
-	return w.Writer.Write(b)
+	began := time.Now()
+	n, err := w.Writer.Write(b)
+	w.process.waited(time.Since(began), n)
+	w.process.touch()
+	return n, err
 }
 
 // bounded keeps what is written up to a limit.
@@ -626,68 +692,17 @@ func kindOf(text string) error {
 	return nil
 }
 
-// slots bound how many commands of a class run at once, for all repositories and for each.
-type slots struct {
-	all  chan struct{}
-	each int
-
-	mu    sync.Mutex
-	repos map[string]*share
+// newSlots are those of a class, shared among callers and repositories.
+func newSlots(l limit, processes int) *fairshare.Slots {
+	return fairshare.New(l.share*processes/64, l.each)
 }
 
-type share struct {
-	slots chan struct{}
-	users int // who hold or want one
-}
-
-func newSlots(l limit, processes int) *slots {
-	return &slots{all: make(chan struct{}, max(1, l.share*processes/64)), each: l.each, repos: map[string]*share{}}
-}
-
-// take waits for its turn. Who is too many for too long hears ErrUnavailable.
-func (s *slots) take(ctx context.Context, repo string, patience time.Duration) (free func(), err error) {
-	if patience > 0 {
+// take waits for the turn of a command. Who is too many for too long hears ErrUnavailable.
+func (r *Repo) take(ctx context.Context, c class, item string) (free func(), err error) {
+	if patience := limits[c].patience; patience > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, patience, fmt.Errorf("too many commands at once: %w", ErrUnavailable))
 		defer stop()
 	}
-	mine := s.join(repo)
-	select {
-	case mine.slots <- struct{}{}:
-	case <-ctx.Done():
-		s.leave(repo, mine)
-		return nil, context.Cause(ctx)
-	}
-	select {
-	case s.all <- struct{}{}:
-	case <-ctx.Done():
-		<-mine.slots
-		s.leave(repo, mine)
-		return nil, context.Cause(ctx)
-	}
-	return func() {
-		<-s.all
-		<-mine.slots
-		s.leave(repo, mine)
-	}, nil
-}
-
-func (s *slots) join(repo string) *share {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	mine := s.repos[repo]
-	if mine == nil {
-		mine = &share{slots: make(chan struct{}, s.each)}
-		s.repos[repo] = mine
-	}
-	mine.users++
-	return mine
-}
-
-func (s *slots) leave(repo string, mine *share) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if mine.users--; mine.users == 0 {
-		delete(s.repos, repo)
-	}
+	return r.store.slots[c].Take(ctx, item)
 }

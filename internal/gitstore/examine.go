@@ -2,6 +2,8 @@ package gitstore
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,11 +27,74 @@ func Version(ctx context.Context, program string) (string, error) {
 	return strings.TrimSpace(said), checkVersion(said)
 }
 
-// IsStorage reports whether a folder was made a storage by some Open.
-func IsStorage(dir string) (bool, error) {
-	_, err := os.Stat(filepath.Join(dir, identityFile))
+// ReadMark is the mark of the storage in a folder, "" where there is none. A folder that does not exist has none.
+func ReadMark(root string) (string, error) {
+	mark, err := (&storage{Storage: Storage{Root: root}}).readIdentity()
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return "", nil
 	}
-	return err == nil, err
+	return mark, err
+}
+
+// WriteMark makes an empty folder a storage with that mark, and makes the folder where there is none. One that holds
+// anything has lost its mark, and a person has to look. Of two processes that mark one folder at once, one does, and
+// neither fails: read the mark to learn which.
+func WriteMark(root, mark string) error {
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return err
+	}
+	inside, err := os.ReadDir(root)
+	if err != nil {
+		return err
+	}
+	for _, entry := range inside {
+		if name := entry.Name(); name != "lost+found" && !strings.HasPrefix(name, identityFile) {
+			return fmt.Errorf("it is not empty and has no %s", identityFile)
+		}
+	}
+	text, err := json.Marshal(identity{ID: mark})
+	if err != nil {
+		return err
+	}
+	tmp := filepath.Join(root, identityFile+"."+rand.Text())
+	if err := writeSynced(tmp, append(text, '\n')); err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(tmp) }()
+	if err := os.Link(tmp, filepath.Join(root, identityFile)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(root)
+}
+
+// MarkFile is where the mark of a storage lies, and what the file must hold.
+func MarkFile(root, mark string) (path, text string) {
+	content, _ := json.Marshal(identity{ID: mark})
+	return filepath.Join(root, identityFile), string(content)
+}
+
+// Check reports whether each storage is still the one that was opened, by name.
+func (s *Store) Check() map[string]error {
+	found := map[string]error{}
+	for name, place := range s.storages {
+		found[name] = place.check()
+	}
+	return found
+}
+
+// Processes is how many git processes of each class run now, readers that wait for the next question among them.
+func (s *Store) Processes() map[string]int {
+	running := map[string]int{}
+	for class, name := range classNames {
+		running[name] = s.slots[class].Used()
+	}
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	running[classNames[pooled]] = s.pool.total
+	return running
+}
+
+// classNames are what people who watch call the classes.
+var classNames = [classes]string{
+	reading: "reading", pooled: "pooled", history: "history", archiving: "archiving", moving: "moving", upkeep: "upkeep",
 }

@@ -36,6 +36,8 @@ type Config struct {
 
 	MaxProcesses int // of all repositories together; 64 when zero
 	MaxPush      int64
+	MaxSilence   time.Duration // of a client that a command waits for; a minute when zero
+	LeastRate    int64         // bytes a second that such a client sends or takes; 4 KiB when zero
 
 	Trace func(argv, env []string) // hears of every command before it starts; for tests
 }

@@ -117,7 +117,8 @@ func (r *Repo) Blob(ctx context.Context, id OID, limit int64) (text []byte, err 
 	return text, nil
 }
 
-// OpenBlob reads a blob of any size as it comes.
+// OpenBlob reads a blob of any size as it comes. A large one is kept in a file for a while, so that no process waits for
+// a reader who is slow.
 func (r *Repo) OpenBlob(ctx context.Context, id OID) (size int64, body io.ReadCloser, err error) {
 	o, err := r.Stat(ctx, id)
 	if err != nil {
@@ -130,7 +131,14 @@ func (r *Repo) OpenBlob(ctx context.Context, id OID) (size int64, body io.ReadCl
 		text, err := r.Blob(ctx, id, inlineBlob)
 		return o.Size, io.NopCloser(bytes.NewReader(text)), err
 	}
-	body, err = r.stream(ctx, call{class: moving, sub: "cat-file", flags: []string{"blob"}, args: []string{string(id)}})
+	produce := func(ctx context.Context, w io.Writer) error {
+		return r.run(ctx, call{class: blobs, sub: "cat-file", flags: []string{"blob"}, args: []string{string(id)}}, w)
+	}
+	if kept := r.store.archives; r.quarantine == (Quarantine{}) && o.Size <= kept.limit/packShare {
+		body, err = kept.open(ctx, fileKey("blob", r.key.Storage, r.key.Path, string(id)), produce)
+	} else {
+		body, err = direct(ctx, produce, 0)
+	}
 	return o.Size, body, err
 }
 
@@ -266,13 +274,27 @@ func (r *Repo) tree(ctx context.Context, e Entry) (tree, error) {
 	}
 	value, err := r.object(ctx, e.ID)
 	if err != nil {
-		return nil, err
+		return nil, lost(err)
 	}
 	t, ok := value.(tree)
 	if !ok {
 		return nil, fmt.Errorf("%s is no tree: %w", e.ID, ErrCorrupt)
 	}
 	return t, nil
+}
+
+// lost is the error about an object that another leads to: it was there, so it is not missing but lost.
+func lost(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("an object is gone that another leads to (%v): %w", err, ErrCorrupt) //nolint:errorlint // it is no ErrNotFound any more
+	}
+	return err
+}
+
+// StatEntry says what a file of a commit is. One that is not there was lost.
+func (r *Repo) StatEntry(ctx context.Context, e Entry) (Object, error) {
+	o, err := r.Stat(ctx, e.ID)
+	return o, lost(err)
 }
 
 // object reads and parses a commit, tag or tree.

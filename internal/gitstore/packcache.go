@@ -5,17 +5,22 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+
+	"stithy/internal/platform/fairshare"
 )
 
 // packCache keeps answers to clients that clone: what they get depends on what
@@ -25,7 +30,7 @@ import (
 // It knows nothing of rights: who is served was let in, and wants what it may
 // see, before.
 type packCache struct {
-	dir  string
+	folder
 	most int64 // bytes
 
 	mu      sync.Mutex
@@ -47,6 +52,7 @@ type birth struct {
 	file    *os.File
 	readers int // under the lock of the cache
 	cancel  context.CancelFunc
+	callers *fairshare.Callers // all who read
 
 	mu    sync.Mutex
 	have  int64
@@ -72,8 +78,8 @@ const (
 var packName = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // openPackCache finds what earlier processes left.
-func openPackCache(dir string, most int64) (*packCache, error) {
-	c := &packCache{dir: dir, most: most, answers: map[string]*answer{}, used: list.New()}
+func openPackCache(dir string, most int64, log *slog.Logger) (*packCache, error) {
+	c := &packCache{folder: folder{dir: dir, create: createFile, log: log}, most: most, answers: map[string]*answer{}, used: list.New()}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of packs: %w", err)
 	}
@@ -127,9 +133,13 @@ func put(h hash.Hash, parts ...string) {
 	}
 }
 
-// serve gives an answer to one client, from the cache or while it is made.
-func (c *packCache) serve(ctx context.Context, key string, out io.Writer, produce func(context.Context, *os.File) error) error {
+// serve gives an answer to one client, from the cache or while it is made. Where
+// the cache cannot be written it is made for this client alone.
+func (c *packCache) serve(ctx context.Context, key string, out io.Writer, produce producer) error {
 	a, file, err := c.join(ctx, key, produce)
+	if errors.Is(err, errNotKept) {
+		return produce(ctx, out)
+	}
 	if err != nil {
 		return err
 	}
@@ -138,11 +148,15 @@ func (c *packCache) serve(ctx context.Context, key string, out io.Writer, produc
 		return copyTo(out, file)
 	}
 	defer c.leave(a.birth)
-	return a.birth.follow(ctx, out)
+	sent, err := a.birth.follow(ctx, out)
+	if sent == 0 && errors.Is(err, errNotKept) {
+		return produce(ctx, out)
+	}
+	return err
 }
 
 // join opens an answer, or takes part in making it.
-func (c *packCache) join(ctx context.Context, key string, produce func(context.Context, *os.File) error) (answer, *os.File, error) {
+func (c *packCache) join(ctx context.Context, key string, produce producer) (answer, *os.File, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := c.answers[key]
@@ -155,18 +169,20 @@ func (c *packCache) join(ctx context.Context, key string, produce func(context.C
 		a = nil
 	}
 	if a == nil {
-		file, err := os.CreateTemp(c.dir, unfinished+"*")
+		file, err := c.file(unfinished + "*")
 		if err != nil {
-			return answer{}, nil, fmt.Errorf("making a file of the cache: %w: %w", ErrUnavailable, err)
+			return answer{}, nil, err
 		}
-		a = &answer{key: key, birth: &birth{file: file, grown: make(chan struct{})}}
+		callers := fairshare.Of(ctx).Copy()
+		a = &answer{key: key, birth: &birth{file: file, grown: make(chan struct{}), callers: callers}}
 		// It is made for all who wait, and ends with the last of them.
-		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		ctx, cancel := context.WithCancel(fairshare.Share(context.WithoutCancel(ctx), callers))
 		a.birth.cancel = cancel
 		c.answers[key] = a
 		go c.bear(ctx, a, a.birth, produce)
 	}
 	a.birth.readers++
+	a.birth.callers.Join(fairshare.Of(ctx))
 	return *a, nil, nil
 }
 
@@ -185,11 +201,14 @@ func (c *packCache) leave(b *birth) {
 }
 
 // bear makes an answer and keeps it, if it is whole and not too large.
-func (c *packCache) bear(ctx context.Context, a *answer, b *birth, produce func(context.Context, *os.File) error) {
+func (c *packCache) bear(ctx context.Context, a *answer, b *birth, produce producer) {
 	ended := make(chan struct{})
 	var watcher sync.WaitGroup
 	watcher.Go(func() { b.watch(ended) })
 	err := produce(ctx, b.file)
+	if diskFull(err) {
+		err = c.failed(err)
+	}
 	close(ended)
 	watcher.Wait()
 	c.mu.Lock()
@@ -198,6 +217,7 @@ func (c *packCache) bear(ctx context.Context, a *answer, b *birth, produce func(
 	if a.size = b.have; err == nil && a.size <= c.most/packShare && os.Rename(name, filepath.Join(c.dir, a.key)) == nil {
 		a.birth = nil
 		c.keep(a)
+		c.kept()
 	} else {
 		delete(c.answers, a.key)
 		_ = os.Remove(name)
@@ -267,26 +287,32 @@ func copyTo(out io.Writer, in io.Reader) error {
 	return err
 }
 
-// follow copies an answer as it grows.
-func (b *birth) follow(ctx context.Context, out io.Writer) error {
-	for at := int64(0); ; {
+// follow copies an answer as it grows, and says how much it copied.
+func (b *birth) follow(ctx context.Context, out io.Writer) (at int64, err error) {
+	for {
 		b.mu.Lock()
 		have, over, err, grown := b.have, b.over, b.err, b.grown
 		b.mu.Unlock()
 		switch {
 		case at < have:
 			if err := copyTo(out, io.NewSectionReader(b.file, at, have-at)); err != nil {
-				return err
+				return have, err
 			}
 			at = have
 		case over:
-			return err
+			return at, err
 		default:
 			select {
 			case <-grown:
 			case <-ctx.Done():
-				return context.Cause(ctx)
+				return at, context.Cause(ctx)
 			}
 		}
 	}
+}
+
+// diskFull reports whether git, or we, could not write.
+func diskFull(err error) bool {
+	failure, ok := errors.AsType[*commandError](err)
+	return ok && errors.Is(failure.kind, ErrUnavailable) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }

@@ -16,12 +16,12 @@ func key(c string) string { return strings.Repeat(c, 64) }
 
 func TestOfManyWhoAskForTheSameOneMakesIt(t *testing.T) {
 	t.Parallel()
-	c, err := openPackCache(t.TempDir(), 1<<20)
+	c, err := openPackCache(t.TempDir(), 1<<20, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	made, goOn := 0, make(chan struct{})
-	produce := func(_ context.Context, to *os.File) error {
+	produce := func(_ context.Context, to io.Writer) error {
 		made++
 		if _, err := io.WriteString(to, "first "); err != nil {
 			return err
@@ -54,12 +54,12 @@ func TestOfManyWhoAskForTheSameOneMakesIt(t *testing.T) {
 
 func TestWhatWentWrongIsNotKept(t *testing.T) {
 	t.Parallel()
-	c, err := openPackCache(t.TempDir(), 1<<20)
+	c, err := openPackCache(t.TempDir(), 1<<20, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	broken := errors.New("broken")
-	fail := func(_ context.Context, to *os.File) error {
+	fail := func(_ context.Context, to io.Writer) error {
 		_, _ = io.WriteString(to, "half")
 		return broken
 	}
@@ -72,19 +72,19 @@ func TestWhatWentWrongIsNotKept(t *testing.T) {
 	}
 }
 
-func writes(s string) func(context.Context, *os.File) error {
-	return func(_ context.Context, to *os.File) error { _, err := io.WriteString(to, s); return err }
+func writes(s string) func(context.Context, io.Writer) error {
+	return func(_ context.Context, to io.Writer) error { _, err := io.WriteString(to, s); return err }
 }
 
 func TestAnAnswerThatNobodyWaitsForIsGivenUp(t *testing.T) {
 	t.Parallel()
-	c, err := openPackCache(t.TempDir(), 1<<20)
+	c, err := openPackCache(t.TempDir(), 1<<20, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	err = c.serve(ctx, key("a"), io.Discard, func(ctx context.Context, _ *os.File) error {
+	err = c.serve(ctx, key("a"), io.Discard, func(ctx context.Context, _ io.Writer) error {
 		leave()
 		<-ctx.Done()
 		close(ended)
@@ -102,7 +102,7 @@ func TestTheCacheKeepsToItsSizeAndForgetsWhatWasNotUsed(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, unfinished+"1"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := openPackCache(dir, 400)
+	c, err := openPackCache(dir, 400, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestTheCacheKeepsToItsSizeAndForgetsWhatWasNotUsed(t *testing.T) {
 		ask(k, strings.Repeat(k, 100))
 	}
 	ask("f", strings.Repeat("f", 101)) // more than its share
-	again, err := openPackCache(dir, 400)
+	again, err := openPackCache(dir, 400, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"syscall"
@@ -17,16 +18,17 @@ import (
 // pool keeps `git cat-file --batch-command` processes, which read objects at a fraction of what starting a process
 // costs. Whoever uses one has it alone, and gives it back only with every answer read. A quarantine has processes of
 // its own, which end with it.
+//
+// Who may use one is decided by the slots of its class: there are as many as processes, so that whoever has a slot finds
+// an idle process or room for a new one.
 type pool struct {
-	max, each int
-	ended     sync.WaitGroup
+	max   int
+	ended sync.WaitGroup
 
 	mu     sync.Mutex
 	closed bool
 	total  int
-	busy   map[string]int
 	idle   []*batch // least recently used first
-	change chan struct{}
 }
 
 const (
@@ -35,19 +37,19 @@ const (
 )
 
 func newPool(l limit, processes int) *pool {
-	return &pool{
-		max: max(1, l.share*processes/64), each: l.each, busy: map[string]int{}, change: make(chan struct{}),
-	}
+	return &pool{max: max(1, l.share*processes/64)}
 }
 
 // batch is one process.
 type batch struct {
 	key     string
+	objects string // folder
 	process *process
 	in, out *os.File
 	reader  *bufio.Reader
 	idle    *time.Timer
 	used    bool
+	free    func() // gives the slot back, while the process is in use
 
 	owed   int // answers that were asked for and not read
 	broken bool
@@ -92,56 +94,41 @@ func (r *Repo) batch(ctx context.Context, f func(*batch) error) error {
 // take finds or starts a process for the repository.
 func (p *pool) take(ctx context.Context, r *Repo) (*batch, error) {
 	key := r.poolKey()
-	ctx, stop := context.WithTimeoutCause(ctx, limits[pooled].patience, fmt.Errorf("too many readers: %w", ErrUnavailable))
-	defer stop()
-	for {
-		b, start, change := p.tryTake(key)
-		switch {
-		case b != nil:
-			return b, nil
-		case start:
-			b, err := r.startBatch(key)
-			if err != nil {
-				p.forget(key)
-			}
-			return b, err
-		case change == nil:
-			return nil, fmt.Errorf("the store is closed: %w", ErrUnavailable)
-		}
-		select {
-		case <-change:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+	free, err := r.take(ctx, pooled, key)
+	if err != nil {
+		return nil, err
+	}
+	b, err := p.find(key)
+	if b == nil && err == nil {
+		if b, err = r.startBatch(key); err != nil {
+			p.forget()
 		}
 	}
+	if err != nil {
+		free()
+		return nil, err
+	}
+	b.free = free
+	return b, nil
 }
 
-// tryTake gives an idle process, or the right to start one, or something to wait for.
-func (p *pool) tryTake(key string) (b *batch, start bool, change chan struct{}) {
+// find gives an idle process, or nothing and the right to start one.
+func (p *pool) find(key string) (*batch, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, false, nil
-	}
-	if p.busy[key] >= p.each {
-		return nil, false, p.change
+		return nil, fmt.Errorf("the store is closed: %w", ErrUnavailable)
 	}
 	for i := len(p.idle) - 1; i >= 0; i-- {
 		if p.idle[i].key == key {
-			b := p.unlist(i)
-			p.busy[key]++
-			return b, false, nil
+			return p.unlist(i), nil
 		}
 	}
 	if p.total >= p.max {
-		if len(p.idle) == 0 {
-			return nil, false, p.change
-		}
 		p.end(p.unlist(0))
 	}
 	p.total++
-	p.busy[key]++
-	return nil, true, nil
+	return nil, nil
 }
 
 // unlist takes a process out of the idle ones.
@@ -159,32 +146,22 @@ func (p *pool) end(b *batch) {
 }
 
 // forget counts a process out.
-func (p *pool) forget(key string) {
+func (p *pool) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.total--
-	p.release(key)
-}
-
-// release ends a loan and wakes those who wait.
-func (p *pool) release(key string) {
-	if p.busy[key]--; p.busy[key] == 0 {
-		delete(p.busy, key)
-	}
-	close(p.change)
-	p.change = make(chan struct{})
 }
 
 // give takes a process back. One that is not clean is ended, and if it failed by itself, give says why.
 func (p *pool) give(b *batch) error {
+	defer b.free()
 	if b.broken || b.owed != 0 || b.reader.Buffered() != 0 {
 		err := b.end()
-		p.forget(b.key)
+		p.forget()
 		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.release(b.key)
 	if p.closed {
 		p.end(b)
 		return nil
@@ -223,11 +200,7 @@ func (r *Repo) endReaders(q Quarantine) { r.store.pool.drop(r.In(q).poolKey()) }
 // close ends all processes; those in use end when they are given back.
 func (p *pool) close() {
 	p.mu.Lock()
-	if !p.closed {
-		p.closed = true
-		close(p.change)
-		p.change = make(chan struct{})
-	}
+	p.closed = true
 	for len(p.idle) > 0 {
 		p.end(p.unlist(0))
 	}
@@ -237,6 +210,10 @@ func (p *pool) close() {
 
 // startBatch starts a process, which belongs to no request and outlives the one that wants it first.
 func (r *Repo) startBatch(key string) (*batch, error) {
+	_, dir, err := r.place()
+	if err != nil {
+		return nil, err
+	}
 	childIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("making a pipe: %w: %w", ErrUnavailable, err)
@@ -256,7 +233,7 @@ func (r *Repo) startBatch(key string) (*batch, error) {
 		in.Close()
 		return nil, err
 	}
-	return &batch{key: key, process: p, in: in, out: out, reader: bufio.NewReaderSize(out, 64<<10)}, nil
+	return &batch{key: key, objects: filepath.Join(dir, "objects"), process: p, in: in, out: out, reader: bufio.NewReaderSize(out, 64<<10)}, nil
 }
 
 // widen lets a pipe hold most answers whole, so that reader and writer need not take turns. It works as well without.
@@ -329,6 +306,9 @@ func (b *batch) next(id OID) (Object, error) {
 	if len(fields) == 2 {
 		switch string(fields[1]) {
 		case "missing":
+			if b.damaged(id) {
+				return Object{}, fmt.Errorf("object %s cannot be read: %w", id, ErrCorrupt)
+			}
 			return Object{}, ErrNotFound
 		case "ambiguous":
 			return Object{}, ErrAmbiguous
@@ -339,6 +319,15 @@ func (b *batch) next(id OID) (Object, error) {
 		return Object{}, b.fail(fmt.Errorf("an answer that makes no sense: %.100q", line))
 	}
 	return Object{ID: OID(fields[0]), Kind: Kind(fields[1]), Size: size}, nil
+}
+
+// damaged reports whether an object has a file, although git does not find it.
+func (b *batch) damaged(id OID) bool {
+	if len(id) != 40 {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(b.objects, string(id[:2]), string(id[2:])))
+	return err == nil
 }
 
 // content reads what follows the head of an answer to `contents`. More than limit is ErrTooLarge, and not read if it

@@ -221,11 +221,14 @@ func (r *Repo) Push(ctx context.Context, p Push) error {
 	if err != nil || len(t.updates) == 0 {
 		return err
 	}
-	rest := io.Reader(in.in)
-	if t.removes() {
-		rest = nil // over SSH the client waits for us, and nothing more comes
+	if t.removes() { // over SSH the client waits for us, and nothing more comes
+		return r.receive(ctx, p, t, nil)
 	}
-	return r.receive(ctx, p, t, rest)
+	// A client may think for minutes about what it sends. Until the first byte comes no process waits with us.
+	if _, err := in.in.Peek(1); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	return r.receive(ctx, p, t, in.in)
 }
 
 // receive runs git on a push.

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/fairshare"
 )
 
 // Store is all storages of an instance.
@@ -25,7 +26,7 @@ type Store struct {
 
 	git      string // absolute
 	storages map[string]*storage
-	slots    [classes]*slots
+	slots    [classes]*fairshare.Slots
 	pool     *pool
 	cache    *cache
 	packs    packs
@@ -52,6 +53,12 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if c.MaxProcesses == 0 {
 		c.MaxProcesses = 64
 	}
+	if c.MaxSilence == 0 {
+		c.MaxSilence = maxSilence
+	}
+	if c.LeastRate == 0 {
+		c.LeastRate = leastRate
+	}
 	git, err := exec.LookPath(c.Git)
 	if err == nil {
 		git, err = filepath.Abs(git)
@@ -75,7 +82,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		if err := os.MkdirAll(c.CacheDir, 0o700); err != nil {
 			return nil, fmt.Errorf("making the directory of caches: %w", err)
 		}
-		if s.answers, err = openPackCache(filepath.Join(c.CacheDir, "packs"), packCacheSize); err != nil {
+		if s.answers, err = openPackCache(filepath.Join(c.CacheDir, "packs"), packCacheSize, c.Log); err != nil {
 			return nil, err
 		}
 		if err := s.layHooks(); err != nil {
@@ -194,38 +201,12 @@ func (p *storage) readIdentity() (string, error) {
 	return i.ID, nil
 }
 
-// giveIdentity marks an empty directory as a storage. One that holds anything has lost its mark, and a person has to
-// look; so has one that is known to have had a mark.
+// giveIdentity marks an empty directory as a storage, unless it is known to have had a mark.
 func (p *storage) giveIdentity() (string, error) {
 	if p.Identity != "" {
 		return "", fmt.Errorf("its mark is missing; is it mounted? %w", ErrUnavailable)
 	}
-	if err := os.MkdirAll(p.Root, 0o700); err != nil {
-		return "", err
-	}
-	inside, err := os.ReadDir(p.Root)
-	if err != nil {
-		return "", err
-	}
-	for _, entry := range inside {
-		if entry.Name() != "lost+found" {
-			return "", fmt.Errorf("it is not empty and has no %s", identityFile)
-		}
-	}
-	text, err := json.Marshal(identity{ID: rand.Text()})
-	if err != nil {
-		return "", err
-	}
-	// Of two processes that start at once, one gives the mark and both read it.
-	tmp := filepath.Join(p.Root, identityFile+"."+rand.Text())
-	if err := writeSynced(tmp, append(text, '\n')); err != nil {
-		return "", err
-	}
-	defer func() { _ = os.Remove(tmp) }()
-	if err := os.Link(tmp, filepath.Join(p.Root, identityFile)); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", err
-	}
-	if err := syncDir(p.Root); err != nil {
+	if err := WriteMark(p.Root, rand.Text()); err != nil {
 		return "", err
 	}
 	return p.readIdentity()

@@ -25,7 +25,7 @@ func (r *Repo) Take(ctx context.Context, from *Repo, id OID) (Quarantine, error)
 	}
 	// What is here is seen from there, so that it need not be packed.
 	pack, err := from.Beside(r).stream(ctx, call{
-		class: moving, sub: "pack-objects", flags: []string{"--revs", "--stdout", "-q", "--delta-base-offset"}, stdin: strings.NewReader(wanted.String()),
+		class: copying, sub: "pack-objects", flags: []string{"--revs", "--stdout", "-q", "--delta-base-offset"}, stdin: strings.NewReader(wanted.String()),
 	})
 	if err != nil {
 		return Quarantine{}, err
@@ -36,7 +36,7 @@ func (r *Repo) Take(ctx context.Context, from *Repo, id OID) (Quarantine, error)
 		return Quarantine{}, err
 	}
 	in := &failing{Reader: pack}
-	err = r.run(ctx, call{class: moving, sub: "index-pack", flags: []string{"--stdin", "--strict"}, stdin: in, quarantine: q}, io.Discard)
+	err = r.run(ctx, call{class: copying, sub: "index-pack", flags: []string{"--stdin", "--strict"}, stdin: in, quarantine: q}, io.Discard)
 	if err = errors.Join(in.err, err); err != nil {
 		r.Discard(q)
 		return Quarantine{}, fmt.Errorf("taking objects from another repository: %w", err)

@@ -3,8 +3,20 @@ package gitstore
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
+
+// die lets go of a ticket as death does. While another test starts a process, that process may have the file open for a
+// moment, and its lock with it; so nothing is started meanwhile.
+func die(t *testing.T, ticket *Ticket) {
+	t.Helper()
+	syscall.ForkLock.Lock()
+	defer syscall.ForkLock.Unlock()
+	if err := ticket.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
 
 func TestQuarantinesGoWhenNoPushIsAlive(t *testing.T) {
 	t.Parallel()
@@ -23,9 +35,7 @@ func TestQuarantinesGoWhenNoPushIsAlive(t *testing.T) {
 	if sweepQuarantines(tickets); !there() {
 		t.Fatal("that of a push that is alive is gone")
 	}
-	if err := held.file.Close(); err != nil { // as death does
-		t.Fatal(err)
-	}
+	die(t, held)
 	if sweepQuarantines(tickets); there() {
 		t.Error("that of a dead push is still there")
 	}
@@ -47,9 +57,7 @@ func TestTicketsOfDeadPushesGoAndThoseOfLivePushesStay(t *testing.T) {
 	}
 	live := []*Ticket{take(0), take(1)}
 	for _, dead := range []*Ticket{take(0), take(2)} {
-		if err := dead.file.Close(); err != nil { // as death does
-			t.Fatal(err)
-		}
+		die(t, dead)
 	}
 	sweepTickets(dir)
 	left, err := os.ReadDir(dir)

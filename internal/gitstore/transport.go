@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +31,7 @@ type Fetch struct {
 	In        io.Reader
 	Out       io.Writer
 	Notices   []string // shown to the person who fetches, before the pack; clients of version 2 see them
+	Pipelines bool     // commits that pipelines run on may be fetched as well
 }
 
 // versionTwo reports whether a client asked for version 2 of the protocol.
@@ -72,48 +72,160 @@ var advertisement = appendMark(slices.Concat(
 	appendLine(nil, "object-format=sha1\n"),
 ), flush)
 
-// fetchOld leaves the older protocol to git.
+// fetchOld serves the older protocol. Which refs there are is answered here as
+// well; git is started once the client has said what it wants.
 func (r *Repo) fetchOld(ctx context.Context, f Fetch) error {
-	c := call{class: moving, sub: "upload-pack", config: append(visible("uploadpack"), uploadSettings...), stdin: f.In}
-	out := f.Out
-	switch {
-	case f.Advertise:
-		c.flags, c.stdin = []string{"--http-backend-info-refs"}, nil
-		if _, err := out.Write(appendMark(appendLine(nil, "# service=", string(UploadPack), "\n"), flush)); err != nil {
+	if f.Advertise || !f.Stateless {
+		if err := r.advertiseOld(ctx, f.Out, f.Advertise); err != nil || f.Advertise {
 			return err
 		}
-	case f.Stateless:
-		said, err := io.ReadAll(io.LimitReader(f.In, maxRequest+1))
-		if err == nil {
-			err = r.checkOld(ctx, said)
-		}
-		if refused, ok := errors.AsType[*RefusedError](err); ok {
-			_, err := out.Write(appendLine(nil, "ERR ", clean(refused.Text)))
-			return err
-		}
-		if err != nil {
-			return err
-		}
-		c.flags, c.stdin = []string{"--stateless-rpc"}, bytes.NewReader(said)
 	}
-	return r.run(ctx, c, out)
+	c := call{class: moving, sub: "upload-pack", config: append(visible("uploadpack"), uploadSettings...)}
+	if !f.Stateless {
+		in := newLines(f.In)
+		wants, err := readWants(in)
+		if err != nil || wants == nil {
+			return err
+		}
+		c.stdin = io.MultiReader(bytes.NewReader(wants), in.in)
+		return r.run(ctx, c, &behindFlush{out: f.Out})
+	}
+	said, err := io.ReadAll(io.LimitReader(f.In, maxRequest+1))
+	if err == nil {
+		err = r.checkOld(ctx, said, f.Pipelines)
+	}
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		_, err := f.Out.Write(appendLine(nil, "ERR ", clean(refused.Text)))
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	c.flags, c.stdin = []string{"--stateless-rpc"}, bytes.NewReader(said)
+	return r.run(ctx, c, f.Out)
+}
+
+// What a client of the older protocol may ask of git.
+const fetchCapabilities = "multi_ack thin-pack side-band side-band-64k ofs-delta shallow deepen-since deepen-not deepen-relative no-progress include-tag multi_ack_detailed filter object-format=sha1 agent=" + agent
+
+// advertiseOld says which refs there are, without a process.
+func (r *Repo) advertiseOld(ctx context.Context, out io.Writer, stateless bool) error {
+	var b []byte
+	capabilities := fetchCapabilities
+	if stateless {
+		b = appendMark(appendLine(nil, "# service=", string(UploadPack), "\n"), flush)
+		capabilities += " no-done"
+	}
+	head, at, err := r.head(ctx)
+	if err != nil {
+		return err
+	}
+	refs, err := r.visibleRefs(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if at.Target != "" {
+		capabilities += " symref=HEAD:" + head
+		refs = slices.Insert(refs, 0, Ref{Name: "HEAD", Target: at.Target})
+	}
+	if len(refs) == 0 {
+		refs = []Ref{{Name: "capabilities^{}", Target: Zero}}
+	}
+	for i, ref := range refs {
+		name := ref.Name
+		if i == 0 {
+			name += "\x00" + capabilities
+		}
+		b = appendLine(b, string(ref.Target), " ", name, "\n")
+		if ref.Peeled != "" && ref.Peeled != ref.Target {
+			b = appendLine(b, string(ref.Peeled), " ", ref.Name, "^{}\n")
+		}
+	}
+	_, err = out.Write(appendMark(b, flush))
+	return err
+}
+
+// readWants reads what a client of the older protocol says first, up to the
+// mark behind it. Nothing is a client that has seen enough.
+func readWants(in *lines) ([]byte, error) {
+	var said []byte
+	for {
+		line, m, err := in.next()
+		switch {
+		case errors.Is(err, io.EOF) && said == nil, m == flush && said == nil:
+			return nil, nil
+		case err != nil:
+			return nil, noEOF(err)
+		case m == flush:
+			return appendMark(said, flush), nil
+		case m != noMark:
+			return nil, errRequest
+		}
+		if said = appendLine(said, string(line)); len(said) > maxRequest {
+			return nil, ErrTooLarge
+		}
+	}
+}
+
+// behindFlush drops the lines up to the first mark: git says anew which refs
+// there are, and the client has heard it.
+type behindFlush struct {
+	out     io.Writer
+	partial []byte
+	passed  bool
+}
+
+func (w *behindFlush) Write(b []byte) (int, error) {
+	if w.passed {
+		return w.out.Write(b)
+	}
+	w.partial = append(w.partial, b...)
+	for !w.passed && len(w.partial) >= 4 {
+		n, err := strconv.ParseUint(string(w.partial[:4]), 16, 16)
+		n = max(n, 4) // a mark
+		switch {
+		case err != nil:
+			return 0, errLine
+		case len(w.partial) < int(n):
+			return len(b), nil
+		}
+		w.passed = string(w.partial[:4]) == "0000"
+		w.partial = w.partial[n:]
+	}
+	if !w.passed || len(w.partial) == 0 {
+		return len(b), nil
+	}
+	rest := w.partial
+	w.partial = nil
+	if _, err := w.out.Write(rest); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // checkOld refuses a request of the older protocol that wants what it may not
-// see. Over SSH git refuses by itself whatever is no tip of a ref.
-func (r *Repo) checkOld(ctx context.Context, said []byte) error {
+// see, or that git would not understand: git ends with an error then, which
+// is the client's and not ours. Over SSH git refuses by itself whatever is no
+// tip of a ref.
+func (r *Repo) checkOld(ctx context.Context, said []byte, pipelines bool) error {
 	if len(said) > maxRequest {
 		return ErrTooLarge
 	}
 	in := newLines(bytes.NewReader(said))
 	var wants []OID
+	known, ended := []string{"want ", "shallow ", "deepen ", "deepen-since ", "deepen-not ", "filter "}, false
 	for {
 		line, m, err := in.next()
-		if errors.Is(err, io.EOF) || m == flush {
-			break
-		}
-		if err != nil {
-			return err
+		switch {
+		case errors.Is(err, io.EOF) && ended:
+			return r.checkOldWants(ctx, wants, pipelines)
+		case err != nil:
+			return noEOF(err)
+		case m == flush:
+			known, ended = []string{"have ", "done"}, true
+			continue
+		case m != noMark || !slices.ContainsFunc(known, func(word string) bool { return strings.HasPrefix(text(line), word) }):
+			return errRequest
 		}
 		if want, ok := strings.CutPrefix(text(line), "want "); ok {
 			id, _, _ := strings.Cut(want, " ")
@@ -123,11 +235,17 @@ func (r *Repo) checkOld(ctx context.Context, said []byte) error {
 			wants = append(wants, OID(id))
 		}
 	}
+}
+
+func (r *Repo) checkOldWants(ctx context.Context, wants []OID, pipelines bool) error {
+	if len(wants) == 0 {
+		return nil
+	}
 	refs, err := r.visibleRefs(ctx, nil)
 	if err != nil {
 		return err
 	}
-	_, err = r.checkWants(ctx, wants, refs)
+	_, err = r.checkWants(ctx, wants, refs, pipelines)
 	return err
 }
 
@@ -213,19 +331,20 @@ func (r *Repo) serve(ctx context.Context, req *request, f Fetch) error {
 	case req.format != "" && req.format != "sha1":
 		return &RefusedError{Text: "mismatched object format"}
 	case req.command == "ls-refs":
-		return r.listRefs(ctx, req.args, f.Out)
+		return r.listRefs(ctx, req.args, f)
 	case req.command == "fetch":
 		out := f.Out
 		if len(f.Notices) > 0 {
 			out = &announcer{out: f.Out, notices: f.Notices}
 		}
-		return r.fetch(ctx, req.args, out)
+		return r.fetch(ctx, req.args, out, f.Pipelines)
 	}
 	return &RefusedError{Text: "invalid command '" + req.command + "'"}
 }
 
 // listRefs answers ls-refs without a process.
-func (r *Repo) listRefs(ctx context.Context, args []string, out io.Writer) error {
+func (r *Repo) listRefs(ctx context.Context, args []string, f Fetch) error {
+	out := f.Out
 	var peel, symrefs, unborn bool
 	var prefixes []string
 	for _, arg := range args {
@@ -259,6 +378,9 @@ func (r *Repo) listRefs(ctx context.Context, args []string, out io.Writer) error
 		}
 	}
 	refs, err := r.visibleRefs(ctx, prefixes)
+	if err == nil && f.Pipelines {
+		refs, err = r.addPipelines(ctx, refs, prefixes)
+	}
 	if err != nil {
 		return err
 	}
@@ -302,7 +424,7 @@ func (r *Repo) head(ctx context.Context) (string, Ref, error) {
 }
 
 // visibleRefs are branches, notes and tags by name, those aside that no prefix
-// fits. Refs of pipelines, of which there are many, are for those who name one.
+// fits.
 func (r *Repo) visibleRefs(ctx context.Context, prefixes []string) ([]Ref, error) {
 	var all []Ref
 	for _, space := range []string{Branches, Notes, Tags} {
@@ -317,7 +439,13 @@ func (r *Repo) visibleRefs(ctx context.Context, prefixes []string) ([]Ref, error
 		}
 		all = append(all, refs...)
 	}
-	for _, name := range prefixes {
+	return all, nil
+}
+
+// addPipelines adds the refs of pipelines that are asked for by their whole
+// name: there are too many to list.
+func (r *Repo) addPipelines(ctx context.Context, all []Ref, names []string) ([]Ref, error) {
+	for _, name := range names {
 		if below(name, Pipelines) == "" {
 			continue
 		}
@@ -389,7 +517,7 @@ func (w *wish) command() []byte {
 	return appendMark(b, flush)
 }
 
-func (r *Repo) fetch(ctx context.Context, args []string, out io.Writer) error {
+func (r *Repo) fetch(ctx context.Context, args []string, out io.Writer, pipelines bool) error {
 	var w wish
 	if err := w.read(args); err != nil {
 		return err
@@ -398,20 +526,22 @@ func (r *Repo) fetch(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	tips, err := r.checkWants(ctx, w.wants, refs)
+	tips, err := r.checkWants(ctx, w.wants, refs, pipelines)
 	if err != nil {
 		return err
 	}
-	made := call{
-		class: moving, sub: "upload-pack", flags: []string{"--stateless-rpc"}, env: []string{"GIT_PROTOCOL=version=2"},
-		config: append(append(visible("uploadpack"), [2]string{"uploadpack.hideRefs", "!refs/pipelines"}), uploadSettings...),
-		stdin:  bytes.NewReader(w.command()),
+	request := w.command()
+	produce := func(ctx context.Context, to io.Writer) error {
+		return r.run(ctx, call{
+			class: moving, sub: "upload-pack", flags: []string{"--stateless-rpc"}, env: []string{"GIT_PROTOCOL=version=2"},
+			config: append(append(visible("uploadpack"), [2]string{"uploadpack.hideRefs", "!refs/pipelines"}), uploadSettings...),
+			stdin:  bytes.NewReader(request),
+		}, to)
 	}
 	if !w.fresh || !tips || r.store.answers == nil {
-		return r.run(ctx, made, out)
+		return produce(ctx, out)
 	}
-	key := r.packKey(&w, refs)
-	return r.store.answers.serve(ctx, key, out, func(ctx context.Context, to *os.File) error { return r.run(ctx, made, to) })
+	return r.store.answers.serve(ctx, r.packKey(&w, refs), out, produce)
 }
 
 // announcer puts notices in front of a pack.
@@ -458,9 +588,9 @@ func (a *announcer) pass(n int) error {
 	return err
 }
 
-// checkWants refuses objects that no branch and no tag leads to and no pipeline
-// runs on: git itself would send whatever it has. tips reports that each is where a ref points.
-func (r *Repo) checkWants(ctx context.Context, wants []OID, refs []Ref) (tips bool, err error) {
+// checkWants refuses objects that no branch and no tag leads to and, for those
+// who may see pipelines, that none runs on: git itself would send whatever it has. tips reports that each is where a ref points.
+func (r *Repo) checkWants(ctx context.Context, wants []OID, refs []Ref, pipelines bool) (tips bool, err error) {
 	shown := make(map[OID]bool, 2*len(refs))
 	for _, ref := range refs {
 		shown[ref.Target], shown[ref.Peeled] = true, true
@@ -474,9 +604,11 @@ func (r *Repo) checkWants(ctx context.Context, wants []OID, refs []Ref) (tips bo
 	if len(others) == 0 {
 		return true, nil
 	}
-	kept, _, err := r.Refs(ctx, RefQuery{Prefix: Pipelines})
-	if err != nil {
-		return false, err
+	var kept []Ref
+	if pipelines {
+		if kept, _, err = r.Refs(ctx, RefQuery{Prefix: Pipelines}); err != nil {
+			return false, err
+		}
 	}
 	others = slices.DeleteFunc(others, func(want OID) bool {
 		return slices.ContainsFunc(kept, func(ref Ref) bool { return ref.Target == want })

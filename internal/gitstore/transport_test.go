@@ -43,6 +43,8 @@ type served struct {
 	settled [][]gitstore.RefUpdate
 	notices []string
 	maxSize int64
+
+	pipelines bool // may be fetched
 }
 
 func serve(t testing.TB) *served {
@@ -78,9 +80,11 @@ func (s *served) handle(w http.ResponseWriter, r *http.Request) {
 	var err error
 	if service == "git-upload-pack" {
 		var notices []string
-		s.holding(func() { notices = s.notices })
+		var pipelines bool
+		s.holding(func() { notices, pipelines = s.notices, s.pipelines })
 		err = s.Fetch(r.Context(), gitstore.Fetch{
 			Protocol: r.Header.Get("Git-Protocol"), Stateless: true, Advertise: advertise, In: body, Out: w, Notices: notices,
+			Pipelines: pipelines,
 		})
 	} else {
 		err = s.push(r.Context(), advertise, body, w)
@@ -347,6 +351,12 @@ func TestGI09_WhatNoBranchLeadsToIsNotServed(t *testing.T) {
 	mustGit(t, dir, "fetch", "-q", s.url, string(ids[0])) // history leads to it
 	// What a pipeline runs on is there for who names it, and in no list.
 	gitstoretest.Git(t, s.store, s.Repo, "", "update-ref", "refs/pipelines/7", hidden)
+	for _, wanted := range []string{"+refs/pipelines/7:refs/pipelines/7", hidden} { // by name and by id
+		if out, err := git(t, dir, "fetch", "-q", "--depth=1", s.url, wanted); err == nil {
+			t.Errorf("who may not see pipelines fetches %s: %s", wanted, out)
+		}
+	}
+	s.holding(func() { s.pipelines = true })
 	mustGit(t, dir, "fetch", "-q", "--depth=1", s.url, "+refs/pipelines/7:refs/pipelines/7")
 	if got := mustGit(t, dir, "ls-remote", s.url); strings.Contains(got, "pipelines") {
 		t.Errorf("refs of pipelines are listed: %s", got)
@@ -432,16 +442,41 @@ func TestMN03_NoPushIsTakenWithoutTheHook(t *testing.T) {
 	t.Cleanup(func() { _ = again.Close() })
 }
 
+func TestAnOlderRequestThatGitWouldNotUnderstandIsTheClientsFault(t *testing.T) {
+	t.Parallel()
+	r := gitstoretest.New(t, gitstoretest.Open(t), 1)
+	for _, said := range []string{"000ecommand=(\n0000", "0009done\n", "0004", "zzzz", "0008want0000", "00090000", "0001", ""} {
+		err := r.Fetch(t.Context(), gitstore.Fetch{Stateless: true, In: strings.NewReader(said), Out: io.Discard})
+		if !errors.Is(err, gitstore.ErrInvalid) {
+			t.Errorf("%q: %v", said, err)
+		}
+	}
+	for _, said := range []string{"0000", "00000009done\n"} {
+		if err := r.Fetch(t.Context(), gitstore.Fetch{Stateless: true, In: strings.NewReader(said), Out: io.Discard}); err != nil {
+			t.Errorf("%q: %v", said, err)
+		}
+	}
+}
+
 func FuzzTheHeadOfAPushIsReadOrRefused(f *testing.F) {
 	zero := strings.Repeat("0", 40)
 	f.Add([]byte("0000"))
-	f.Add([]byte("0067" + zero + " " + zero + " refs/heads/x\x00 report-status\n0000"))
+	for _, line := range []string{zero + " " + zero + " refs/heads/x\x00 report-status\n", zero + " " + strings.Repeat("1", 40) + " refs/heads/x\x00\n"} {
+		f.Add(fmt.Appendf(nil, "%04x%s0000", len(line)+4, line))
+	}
 	f.Add([]byte("ffff"))
 	s := gitstoretest.Open(f)
 	r := gitstoretest.New(f, s, 1)
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var out bytes.Buffer
-		_ = r.Push(t.Context(), gitstore.Push{Stateless: true, In: bytes.NewReader(in), Out: &out})
+		_ = r.Push(t.Context(), gitstore.Push{
+			Stateless: true, In: bytes.NewReader(in), Out: &out,
+			Approve: func(context.Context, gitstore.Quarantine, []gitstore.RefUpdate, []string) error { return errors.New("not today") },
+			Settle: func(context.Context, []gitstore.RefUpdate, bool) ([]string, error) {
+				t.Error("a push that was not approved is settled")
+				return nil, nil
+			},
+		})
 		_ = r.Fetch(t.Context(), gitstore.Fetch{Protocol: "version=2", Stateless: true, In: bytes.NewReader(in), Out: &out})
 	})
 }

@@ -43,6 +43,31 @@ func NewMetrics(version, revision string) *Metrics {
 	return m
 }
 
+// Sample is what a gauge shows at one moment. Samples of one name have the same help and label.
+type Sample struct {
+	Name, Help   string
+	Label, Value string // at most one; a label never holds what a client wrote
+	Is           float64
+}
+
+// Sampled shows gauges that somebody reads when they are asked for. read is called at each scrape and must be quick.
+func (m *Metrics) Sampled(read func() []Sample) { m.registry.MustRegister(sampled{read}) }
+
+type sampled struct{ read func() []Sample }
+
+// Describe says nothing: which samples there are is known when they are read.
+func (sampled) Describe(chan<- *prometheus.Desc) {}
+
+func (s sampled) Collect(out chan<- prometheus.Metric) {
+	for _, sample := range s.read() {
+		var labels prometheus.Labels
+		if sample.Label != "" {
+			labels = prometheus.Labels{sample.Label: sample.Value}
+		}
+		out <- prometheus.MustNewConstMetric(prometheus.NewDesc(sample.Name, sample.Help, nil, labels), prometheus.GaugeValue, sample.Is)
+	}
+}
+
 // Handler answers a scrape.
 func (m *Metrics) Handler() http.Handler {
 	// A scrape reads every series; more than a few at once are somebody's mistake.
