@@ -167,6 +167,8 @@ func (s *Service) plan(r *http.Request, v Visit, o Object, upload bool, known ma
 	switch {
 	case !o.valid():
 		form.Error = &objectError{Code: http.StatusUnprocessableEntity, Message: "The object's digest or size is not valid"}
+	case upload && !has && s.MaxSize > 0 && o.Size > s.MaxSize:
+		form.Error = &objectError{Code: http.StatusRequestEntityTooLarge, Message: s.tooLarge().Error()}
 	case upload && !has:
 		header["Content-Type"] = "application/octet-stream"
 		form.Authenticated, form.Actions = true, map[string]action{"upload": {Href: href + "/" + strconv.FormatInt(o.Size, 10), Header: header}}

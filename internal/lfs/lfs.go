@@ -11,7 +11,9 @@ package lfs
 
 import (
 	"regexp"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Object is a large file by its digest.
@@ -27,6 +29,11 @@ func (o Object) valid() bool { return oidPattern.MatchString(o.OID) && o.Size >=
 
 // key is where the bytes are. It is made of a checked digest alone.
 func (o Object) key() string { return "lfs/" + o.OID[:2] + "/" + o.OID[2:4] + "/" + o.OID }
+
+// validPath reports whether a path can be kept at all.
+func validPath(path string) bool {
+	return len(path) <= 4096 && utf8.ValidString(path) && !strings.ContainsRune(path, 0)
+}
 
 // Lock says that somebody works on a path.
 type Lock struct {

@@ -161,6 +161,92 @@ func TestGI09_ADigestIsNoProofOfPossession(t *testing.T) {
 	}
 }
 
+func TestGI09_WhatAClientSaysOfAnObjectTellsAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	w, theirs, nobodys := newWorld(t), "secret of another", "secret of nobody"
+	w.upload(t, w.elses, theirs)
+	put := func(body string, size int, sent string) reply {
+		return w.ask(w.me, w.mine, "PUT", fmt.Sprintf("svc-lfs/objects/%s/%d", digest(body), size), sent)
+	}
+	// Whatever size is said, an object of another project is refused like one that is nowhere.
+	for _, size := range []int{0, 1, len(theirs), len(theirs) + 1, 1 << 30} {
+		sent := strings.Repeat("x", min(size, 100))
+		known, unknown := put(theirs, size, sent), put(nobodys, size, sent)
+		if known != unknown || known.status != http.StatusUnprocessableEntity {
+			t.Errorf("size %d: %+v of another, %+v of nobody", size, known, unknown)
+		}
+		known, unknown = put(theirs, size, theirs+"!"), put(nobodys, size, theirs+"!")
+		if known != unknown || known.status != http.StatusUnprocessableEntity {
+			t.Errorf("size %d of other bytes: %+v of another, %+v of nobody", size, known, unknown)
+		}
+	}
+	// A false size was said of both before, and the true bytes still come in, with their own size.
+	for _, body := range []string{theirs, nobodys} {
+		w.upload(t, w.mine, body)
+		if size, err := w.Size(t.Context(), w.mine.ID, digest(body)); err != nil || size != int64(len(body)) {
+			t.Errorf("%s has %d bytes, %v", body, size, err)
+		}
+	}
+	if left, err := postgres.Value[int](t.Context(), w.db, `select count(*) from lfs_objects where left_at is not null`); err != nil || left != 0 {
+		t.Errorf("%d objects that a project has count as left, %v", left, err)
+	}
+	if size, err := w.Size(t.Context(), w.elses.ID, digest(theirs)); err != nil || size != int64(len(theirs)) {
+		t.Errorf("%d bytes of the other project, %v", size, err)
+	}
+}
+
+func TestALargeFileHasALargestSize(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.MaxSize = 1 << 20
+	most, more := strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20+1)
+	if got := w.batch(t, w.mine, "upload", more).Objects[0]; got.Error == nil || got.Error.Code != http.StatusRequestEntityTooLarge || len(got.Actions) > 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := w.ask(w.me, w.mine, "PUT", fmt.Sprintf("svc-lfs/objects/%s/%d", digest(more), len(more)), more); got.status != http.StatusRequestEntityTooLarge ||
+		!strings.Contains(got.body, "at most 1 MB") {
+		t.Errorf("%+v", got)
+	}
+	if got := w.batch(t, w.mine, "upload", most).Objects[0]; got.Error != nil || got.Actions["upload"].Href == "" {
+		t.Errorf("%+v", got)
+	}
+	w.upload(t, w.mine, most)
+	w.MaxSize = 0
+	w.upload(t, w.mine, more)
+	// What is there already may be fetched, whatever the limit is now.
+	w.MaxSize = 1 << 20
+	if got := w.batch(t, w.mine, "download", more).Objects[0]; got.Error != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTextsThatCannotBeKeptAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, c := range []struct {
+		call, body string
+		want       int
+	}{
+		{"POST info/lfs/objects/batch", `{"operation":"download","objects":[{"oid":"a\u0000","size":1}]}`, 200},
+		{"POST info/lfs/objects/batch", `{"operation":"upload","objects":[{"oid":"` + "\xff" + `","size":1}]}`, 200},
+		{"POST info/lfs/locks", `{"path":"a\u0000b"}`, 422},
+		{"POST info/lfs/locks", `{"path":"` + strings.Repeat("a", 4097) + `"}`, 422},
+		{"POST info/lfs/locks", `{"path":"a` + "\x00" + `b"}`, 422},
+		{"GET info/lfs/locks?path=%00", "", 422},
+		{"GET info/lfs/locks?path=%ff", "", 422},
+		{"GET info/lfs/locks?id=%00%ff&cursor=%00%ff&limit=%ff", "", 200},
+		{"POST info/lfs/locks/verify", `{"cursor":"\u0000","limit":1}`, 200},
+		{"POST info/lfs/locks/%00/unlock", `{}`, 404},
+		{"GET svc-lfs/objects/%00", "", 404},
+		{"PUT svc-lfs/objects/%00%ff/1", "x", 422},
+	} {
+		method, path, _ := strings.Cut(c.call, " ")
+		if got := w.ask(w.me, w.mine, method, path, c.body); got.status != c.want {
+			t.Errorf("%s %q: %+v, want %d", c.call, c.body, got, c.want)
+		}
+	}
+}
+
 func TestGI10_OnlyWhatTheDigestSaysIsStored(t *testing.T) {
 	t.Parallel()
 	w, body := newWorld(t), "right bytes"

@@ -5,15 +5,17 @@ const (
 
 	sqlHasAny = `select exists (select 1 from lfs_project_objects where project_id = $1)`
 
-	// The intent to store bytes. What no project has is kept for a while from
-	// now on, so that nobody takes it away before it is linked.
+	// The intent to store bytes, whose size nobody knows yet. What no project
+	// has is kept for a while from now on, so that nobody takes it away before
+	// it is linked.
 	sqlExpect = `
-insert into lfs_objects as o (oid, size, created_at, left_at) values ($1, $2, $3, $3)
+insert into lfs_objects as o (oid, size, created_at, left_at) values ($1, 0, $2, $2)
 on conflict (oid) do update set left_at = case when o.left_at is null then null else excluded.left_at end
-returning o.size, o.removing`
+returning o.removing`
 
-	sqlLink  = `insert into lfs_project_objects (project_id, oid, created_at) values ($1, $2, $3) on conflict do nothing`
-	sqlInUse = `update lfs_objects set left_at = null where oid = $1 and left_at is not null and not removing`
+	// The bytes came.
+	sqlProved = `update lfs_objects set size = $2, left_at = case when removing then left_at end where oid = $1 and (left_at is not null or size <> $2)`
+	sqlLink   = `insert into lfs_project_objects (project_id, oid, created_at) values ($1, $2, $3) on conflict do nothing`
 
 	sqlLinkAll = `
 insert into lfs_project_objects (project_id, oid, created_at)

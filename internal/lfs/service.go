@@ -30,6 +30,7 @@ type Deps struct {
 	Clock       clock.Clock
 	ExternalURL string
 	Names       wire.Names
+	MaxSize     int64 // bytes of one file; 0 is no limit
 }
 
 // Service is the use cases of large files.
@@ -43,14 +44,17 @@ var (
 	errMismatch = errors.New("lfs: the bytes are not what the digest says")
 	errBusy     = fault.Say(fault.Unavailable, "The object is being removed. Try again in a minute.")
 	errStore    = fault.Say(fault.Unavailable, "The store of large files cannot be reached. Try again in a minute; if this stays, tell an administrator.")
-	errSize     = fault.Say(fault.Unprocessable, "The object is known with another size.")
+	errInvalid  = fault.Say(fault.Unprocessable, "The object's digest or size is not valid.")
+	errPath     = fault.Say(fault.Unprocessable, "path is not valid")
 )
 
 // has reads which of the objects a project has, by digest.
 func (s *Service) has(ctx context.Context, projectID int64, objects []Object) (map[string]int64, error) {
 	oids := make([]string, 0, len(objects))
 	for _, o := range objects {
-		oids = append(oids, o.OID)
+		if o.valid() {
+			oids = append(oids, o.OID)
+		}
 	}
 	rows, err := postgres.All[Object](ctx, s.DB, sqlHas, projectID, oids)
 	if err != nil {
@@ -82,25 +86,30 @@ func (s *Service) Missing(ctx context.Context, projectID int64, oids []string) (
 	return missing, nil
 }
 
+// tooLarge is the refusal of a file beyond the limit.
+func (s *Service) tooLarge() error {
+	return fault.Say(fault.TooLarge, "A large file may have at most %d MB here.", s.MaxSize>>20)
+}
+
 // Store takes the bytes of an object for a project. The row is the intent; a
 // crash before the link leaves bytes that the sweep takes away. Bytes that are
-// there already are sent again, since only who has them can do so.
+// there already are sent again, since only who has them can do so. What the
+// client says of them counts for nothing before they came: the size is written
+// down with the link, and until then the answer is the same whether another
+// project has the object or nobody.
 func (s *Service) Store(ctx context.Context, projectID int64, o Object, body io.Reader) error {
-	if !o.valid() {
-		return fault.Say(fault.Unprocessable, "The object's digest or size is not valid.")
-	}
-	type state struct {
-		Size     int64
-		Removing bool
-	}
-	known, err := postgres.One[state](ctx, s.DB, sqlExpect, o.OID, o.Size, s.Clock.Now())
 	switch {
-	case err != nil:
+	case !o.valid():
+		return errInvalid
+	case s.MaxSize > 0 && o.Size > s.MaxSize:
+		return s.tooLarge()
+	}
+	removing, err := postgres.Value[bool](ctx, s.DB, sqlExpect, o.OID, s.Clock.Now())
+	if err == nil && removing {
+		err = errBusy
+	}
+	if err != nil {
 		return err
-	case known.Removing:
-		return errBusy
-	case known.Size != o.Size:
-		return errSize
 	}
 	err = s.Blobs.Put(ctx, o.key(), &proven{from: body, sum: sha256.New(), want: o.OID}, o.Size)
 	if errors.Is(err, errMismatch) || errors.Is(err, blob.ErrSize) {
@@ -110,11 +119,11 @@ func (s *Service) Store(ctx context.Context, projectID int64, o Object, body io.
 		return told(err)
 	}
 	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, sqlLink, projectID, o.OID, s.Clock.Now()); err != nil {
-			return postgres.Faults{"lfs_project_objects_project_id_fkey": fault.Missing("Project")}.Translate(err)
+		if _, err := tx.Exec(ctx, sqlProved, o.OID, o.Size); err != nil {
+			return err
 		}
-		_, err := tx.Exec(ctx, sqlInUse, o.OID)
-		return err
+		_, err := tx.Exec(ctx, sqlLink, projectID, o.OID, s.Clock.Now())
+		return postgres.Faults{"lfs_project_objects_project_id_fkey": fault.Missing("Project")}.Translate(err)
 	})
 }
 
@@ -244,8 +253,8 @@ func (s *Service) ReadTicket(secret string) (Holder, bool) {
 // Lock notes that the actor works on a path. One that is taken is Conflict,
 // with the lock that is in the way.
 func (s *Service) Lock(ctx context.Context, by access.Actor, projectID int64, path string) (Lock, error) {
-	if path == "" || len(path) > 4096 {
-		return Lock{}, fault.Say(fault.Unprocessable, "path is not valid")
+	if path == "" || !validPath(path) {
+		return Lock{}, errPath
 	}
 	l, err := postgres.One[Lock](ctx, s.DB, sqlLock, projectID, by.ID(), path, s.Clock.Now())
 	if !errors.Is(err, postgres.ErrNoRows) {
@@ -260,6 +269,9 @@ func (s *Service) Lock(ctx context.Context, by access.Actor, projectID int64, pa
 
 // Locks lists the locks of a project after an id, of one path if one is given.
 func (s *Service) Locks(ctx context.Context, projectID, after int64, path string, limit int) (locks []Lock, more bool, err error) {
+	if !validPath(path) {
+		return nil, false, errPath
+	}
 	locks, err = postgres.All[Lock](ctx, s.DB, sqlLocks, projectID, after, path, limit+1)
 	if len(locks) > limit {
 		locks, more = locks[:limit], true
