@@ -13,7 +13,8 @@ func isMissing(err error) bool {
 }
 
 // found is an error of the store in words for a client who asked for a noun.
-// What no client can help stays internal.
+// What no client can help stays internal, and why something is unavailable stays
+// with it for the log.
 func found(err error, noun string) error {
 	switch {
 	case err == nil:
@@ -23,7 +24,7 @@ func found(err error, noun string) error {
 	case errors.Is(err, gitstore.ErrTooLarge):
 		return fault.New(fault.TooLarge)
 	case errors.Is(err, gitstore.ErrTimeout), errors.Is(err, gitstore.ErrUnavailable):
-		return fault.New(fault.Unavailable)
+		return errors.Join(fault.New(fault.Unavailable), err)
 	case errors.Is(err, gitstore.ErrConflict):
 		return fault.Say(fault.Conflict, "409 Conflict: the ref was changed by someone else")
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -71,7 +70,15 @@ func (s *Service) Exchange(ctx context.Context, by access.Actor, p *project.Proj
 	}
 	return shown(repo.Fetch(ctx, gitstore.Fetch{
 		Protocol: x.Protocol, Stateless: x.Stateless, Advertise: x.Advertise, In: x.In, Out: x.Out, Notices: x.Notices,
+		Pipelines: mayFetchPipelines(by, p),
 	}))
+}
+
+// mayFetchPipelines reports whether an actor may fetch the commits that
+// pipelines run on: who sees pipelines, and jobs of the project itself.
+func mayFetchPipelines(by access.Actor, p *project.Project) bool {
+	own := by.Credential.Kind == access.JobToken && by.Credential.ProjectID == p.ID
+	return own || access.Holds(by, access.ReadPipelines, p.Place())
 }
 
 func (s *Service) receive(ctx context.Context, by access.Actor, p *project.Project, x Exchange) error {
@@ -89,7 +96,7 @@ func (s *Service) receive(ctx context.Context, by access.Actor, p *project.Proje
 		Approve: func(ctx context.Context, q gitstore.Quarantine, updates []gitstore.RefUpdate, options []string) error {
 			err := a.Approve(ctx, q, updates, keepOptions(options))
 			if refused, ok := errors.AsType[*gitstore.RefusedError](err); ok {
-				return &gitstore.RefusedError{Text: s.Names.Title() + ": " + refused.Text}
+				return &gitstore.RefusedError{Text: s.Names.Text() + ": " + refused.Text}
 			}
 			if err != nil {
 				s.Log.Error("checking a push", "project_id", p.ID, "error", err) // git only says that it failed
@@ -100,7 +107,7 @@ func (s *Service) receive(ctx context.Context, by access.Actor, p *project.Proje
 			if !known {
 				return x.Notices, a.Resolve(ctx)
 			}
-			return slices.Concat(x.Notices, s.hints(p, moved)), a.Settle(ctx, moved)
+			return x.Notices, a.Settle(ctx, moved)
 		},
 	}))
 }
@@ -138,18 +145,12 @@ func keepOptions(options []string) []string {
 	})
 }
 
-// hints are lines for someone who pushed a new branch.
-func (s *Service) hints(p *project.Project, moved []gitstore.RefUpdate) []string {
-	if len(moved) != 1 || moved[0].Old != gitstore.Zero || !p.Settings.PrintingMergeRequestLinkEnabled {
-		return nil
-	}
-	branch := gitstore.Ref{Name: moved[0].Name}.Branch()
-	if branch == "" || branch == s.Projects.BranchOf(p) {
-		return nil
-	}
+// Created tells someone whose push made a project that it did, and how to go
+// on.
+func Created(p *project.Project, address, page string) []string {
 	return []string{
-		"", "To create a merge request for " + branch + ", visit:",
-		"  " + s.webURL(p, "merge_requests/new?merge_request%5Bsource_branch%5D="+url.QueryEscape(branch)), "",
+		"", "The private project " + p.FullPath() + " was successfully created.", "", "To configure the remote, run:",
+		"  git remote add origin " + address, "", "To view the project, visit:", "  " + page, "",
 	}
 }
 

@@ -54,7 +54,7 @@ func (s *Service) locate(ctx context.Context, p *project.Project, revision, path
 }
 
 func (f *File) measure(ctx context.Context) error {
-	object, err := f.Repo.Stat(ctx, f.Entry.ID)
+	object, err := f.Repo.StatEntry(ctx, f.Entry)
 	f.Size = object.Size
 	return found(err, "File")
 }

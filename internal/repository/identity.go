@@ -14,7 +14,7 @@ import (
 // for it, which may hide the real one. What nobody did, the instance did.
 func (s *Service) Signature(ctx context.Context, by access.Actor) (gitstore.Signature, error) {
 	if !by.SignedIn() {
-		return gitstore.Signature{Name: s.Names.Title(), Email: "noreply@localhost", When: s.Clock.Now().UTC()}, nil
+		return gitstore.Signature{Name: s.Names.Text(), Email: "noreply@localhost", When: s.Clock.Now().UTC()}, nil
 	}
 	u, ok := by.Account.(*user.User)
 	if !ok {
