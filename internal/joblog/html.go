@@ -53,14 +53,28 @@ func (h *HTML) add(l piece) {
 	h.elements += l.elements
 	if l.Opens != nil {
 		h.section(l.Opens, "#L"+n)
-		h.raw(`<summary id="L`, n, `">`)
+		h.raw(`<summary id="L`, n, `"`)
+		h.stamp(l.Stamp)
+		h.raw(">")
 		h.out = append(h.out, l.body...)
 		h.raw("</summary>\n")
 		return
 	}
-	h.raw(`<div id="L`, n, `"><a href="#L`, n, `">`, n, "</a>")
+	h.raw(`<div id="L`, n, `"`)
+	h.stamp(l.Stamp)
+	h.raw(`><a href="#L`, n, `">`, n, "</a>")
 	h.out = append(h.out, l.body...)
 	h.raw("</div>\n")
+}
+
+// stamp says when a line was written, and whether to standard error.
+func (h *HTML) stamp(s Stamp) {
+	if clock := s.Clock(); clock != "" {
+		h.raw(` data-t="`, clock, `"`)
+	}
+	if s.Errors() {
+		h.raw(` class="err" title="stderr"`)
+	}
 }
 
 // Close ends the sections that are still open.
@@ -91,11 +105,13 @@ func (h *HTML) settle(l *Line) {
 		same++
 	}
 	for i := len(h.open) - 1; i >= same; i-- {
+		// How long it took stands beside what folds, to be seen in either state.
+		h.raw("</details>")
 		if e := slices.IndexFunc(l.Ended, func(e Ended) bool { return e.Line == h.open[i].Line }); e >= 0 {
 			h.raw("<small>", took(l.Ended[e].Seconds), "</small>")
 			h.elements++
 		}
-		h.raw("</details></div>\n")
+		h.raw("</div>\n")
 	}
 	h.open = h.open[:same]
 }
@@ -158,8 +174,9 @@ func (h *HTML) char(r rune) {
 
 // cells writes characters, with links where addresses are.
 func (h *HTML) cells(cells []Cell) {
+	misses := maxMisses
 	for len(cells) > 0 {
-		from, to, address := link(cells)
+		from, to, address := link(cells, &misses)
 		h.runs(cells[:from])
 		if from < to {
 			h.raw(`<a href="`)
@@ -193,11 +210,16 @@ func (h *HTML) runs(cells []Cell) {
 	}
 }
 
-const maxAddress = 2048
+const (
+	maxAddress = 2048
+	// maxMisses is how many times a line may look like an address and have none.
+	// Each costs as much as the rest of the line is long.
+	maxMisses = 8
+)
 
 // link finds the first address of a web page. Without one, from and to are the
-// length.
-func link(cells []Cell) (from, to int, address string) {
+// length. misses is how often it may still look in vain.
+func link(cells []Cell, misses *int) (from, to int, address string) {
 	for i := range cells {
 		if cells[i].Rune != 'h' && cells[i].Rune != 'H' {
 			continue
@@ -205,11 +227,29 @@ func link(cells []Cell) (from, to int, address string) {
 		if i > 0 && (unicode.IsLetter(cells[i-1].Rune) || unicode.IsDigit(cells[i-1].Rune)) {
 			continue
 		}
+		if *misses == 0 || !startsLink(cells[i:]) {
+			continue
+		}
 		if address := addressAt(cells[i:]); address != "" {
 			return i, i + len(address), address
 		}
+		*misses--
 	}
 	return len(cells), len(cells), ""
+}
+
+// startsLink reports whether characters begin as the address of a web page.
+func startsLink(cells []Cell) bool {
+	return begins(cells, "http://") || begins(cells, "https://")
+}
+
+func begins(cells []Cell, text string) bool {
+	for i := range len(text) {
+		if i == len(cells) || lower(cells[i].Rune) != rune(text[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // addressAt is the address that some characters begin with, all of one byte.
@@ -220,13 +260,10 @@ func addressAt(cells []Cell) string {
 			break
 		}
 		text = append(text, byte(c.Rune))
-		if n := len(text); n <= 4 && !strings.EqualFold(string(text), "http"[:n]) {
-			return ""
-		}
 	}
 	address := strings.TrimRight(string(text), ".,;:!?")
-	for strings.HasSuffix(address, ")") && !strings.Contains(address, "(") {
-		address = strings.TrimRight(address[:len(address)-1], ".,;:!?")
+	if !strings.Contains(address, "(") {
+		address = strings.TrimRight(address, ".,;:!?)")
 	}
 	u, err := url.Parse(address)
 	// A name before an @ would be taken for the host by those who read.

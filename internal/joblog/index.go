@@ -8,7 +8,7 @@ const stride = 128 << 10
 
 // Version says by which rules lines are told apart. An index of another version
 // is not to be used.
-const Version = 1
+const Version = 2
 
 // Index says where the lines of a log are.
 type Index struct {
@@ -56,9 +56,5 @@ func (x *Indexer) line(l *Line) bool {
 
 // Index is what is known now. A last line without an end counts.
 func (x *Indexer) Index() Index {
-	index := Index{Version: Version, Lines: x.lines, Size: x.parser.offset, Marks: x.marks}
-	if p := x.parser; len(p.cells) > 0 || len(p.partial) > 0 || p.opens != nil {
-		index.Lines++
-	}
-	return index
+	return Index{Version: Version, Lines: x.lines + x.parser.unfinished(), Size: x.parser.offset, Marks: x.marks}
 }

@@ -16,6 +16,8 @@ const (
 	maxEscape = 4 << 10
 	// maxDepth is how deep sections nest; those below are not folded.
 	maxDepth = 8
+	// maxColumn is how far codes move the cursor beyond the text of a line.
+	maxColumn = 160
 )
 
 // Colour is one of a few that can be read on every ground that pages have.
@@ -74,6 +76,7 @@ type Ended struct{ Line, Seconds int64 }
 // Line is one line of a log. It is only valid while it is handed over.
 type Line struct {
 	Number int64 // from 1
+	Stamp  Stamp // when and where it was written; empty where the runner does not say
 	Cells  []Cell
 	Opens  *Section  // the section that it heads
 	Within []Section // the open sections, outermost first, without the one it heads
@@ -96,6 +99,9 @@ type State struct {
 	Offset   int64     `json:"o"` // of its first byte
 	Style    Style     `json:"s,omitzero"`
 	Sections []Section `json:"in,omitempty"`
+	Stamped  bool      `json:"st,omitempty"`  // lines of the log begin with stamps
+	Inside   bool      `json:"mid,omitempty"` // it is the rest of a line that was too long
+	Stamp    Stamp     `json:"t,omitempty"`   // of that long line
 }
 
 // Start is the state at the beginning of every log.

@@ -26,9 +26,16 @@ type Parser struct {
 	to     func(*Line) bool
 	done   bool
 	offset int64 // of the next byte
-	raw    int   // bytes of this line so far
+	raw    int   // bytes of this line so far, and characters that codes wrote
 
 	begun    State // where this line of the file begins; section marks make several of one
+	stamped  bool  // lines begin with stamps
+	stamp    Stamp // of this line
+	inside   bool  // this line is the rest of a long one
+	starts   bool  // a stamp may come
+	waits    bool  // the line before it may go on
+	next     int64 // offset of the stamp that may come
+	head     []byte
 	number   int64 // of the next line
 	style    Style
 	sections []Section // never changed in place: lines and states share it
@@ -50,7 +57,10 @@ type Parser struct {
 // NewParser reads on from a state and hands over each line, until told that
 // no more are wanted.
 func NewParser(from State, to func(*Line) bool) *Parser {
-	return &Parser{to: to, offset: from.Offset, begun: from, number: from.Line, style: from.Style, sections: from.Sections}
+	return &Parser{
+		to: to, offset: from.Offset, begun: from, number: from.Line, style: from.Style, sections: from.Sections,
+		stamped: from.Stamped, stamp: from.Stamp, inside: from.Inside, next: from.Offset, starts: from.Offset == 0 || from.Stamped && !from.Inside,
+	}
 }
 
 // Done reports whether no more lines are wanted.
@@ -63,6 +73,12 @@ func (p *Parser) Begun() State { return p.begun }
 // Write reads the next bytes. It never fails.
 func (p *Parser) Write(piece []byte) (int, error) {
 	for i := 0; i < len(piece) && !p.done; i++ {
+		if p.starts {
+			p.offset++
+			p.readStamp(piece[i])
+			p.cutLong()
+			continue
+		}
 		if n := p.run(piece[i:]); n > 0 {
 			p.offset, p.raw, i = p.offset+int64(n), p.raw+n, i+n-1
 		} else {
@@ -70,11 +86,71 @@ func (p *Parser) Write(piece []byte) (int, error) {
 			p.raw++
 			p.step(piece[i])
 		}
-		if (p.raw >= maxLine || p.cursor >= maxCells) && p.mode == ground && len(p.partial) == 0 {
-			p.endLine()
-		}
+		p.cutLong()
 	}
 	return len(piece), nil
+}
+
+// cutLong ends a line that is too long; its rest is the next one.
+func (p *Parser) cutLong() {
+	if (p.raw >= maxLine || p.cursor >= maxCells) && p.mode == ground && len(p.partial) == 0 && !p.starts {
+		p.next = p.offset
+		p.endLine()
+		p.inside, p.begun.Inside, p.begun.Stamp = true, true, p.stamp
+	}
+}
+
+// readStamp reads a byte where a line begins.
+func (p *Parser) readStamp(c byte) {
+	if fitsStamp(c, len(p.head)) {
+		if p.head = append(p.head, c); len(p.head) == len(stampForm) {
+			p.takeStamp()
+		}
+		return
+	}
+	p.noStamp()
+	if !p.done {
+		p.raw++
+		p.step(c)
+	}
+}
+
+// takeStamp begins a line with a stamp, or goes on with the one before.
+func (p *Parser) takeStamp() {
+	stamp, joins := Stamp(p.head[:stampSize]), p.head[stampSize] == '+'
+	p.head, p.starts, p.stamped = p.head[:0], false, true
+	if p.waits && joins && stamp.sameStream(p.stamp) {
+		p.waits, p.raw = false, p.raw+len(stampForm)
+		return
+	}
+	p.endWaiting()
+	// The rest of a line that another one came after is a line if it says something.
+	p.raw, p.stamp, p.inside, p.begun.Stamped = len(stampForm), stamp, joins, true
+}
+
+// noStamp takes what was read for a stamp as the text that it is.
+func (p *Parser) noStamp() {
+	p.starts = false
+	p.endWaiting()
+	p.stamp = ""
+	head := p.head
+	p.head = p.head[:0]
+	for _, c := range head {
+		if !p.done {
+			p.raw++
+			p.step(c)
+		}
+	}
+}
+
+// endWaiting ends the line that did not go on.
+func (p *Parser) endWaiting() {
+	if p.waits {
+		p.waits = false
+		p.cutOff()
+		p.mode = ground
+		p.endLine()
+	}
 }
 
 // run takes plain text at the end of a line, as far as it goes: that is what
@@ -94,16 +170,38 @@ func (p *Parser) run(piece []byte) (n int) {
 	return n
 }
 
-// Finish hands over a last line without an end.
+// Finish hands over a last line that has no end, or may go on.
 func (p *Parser) Finish() {
+	if len(p.head) > 0 {
+		p.noStamp()
+	}
 	p.cutOff()
-	if !p.done && (len(p.cells) > 0 || p.opens != nil) {
+	if !p.done && (len(p.cells) > 0 || p.opens != nil || p.waits && p.visible()) {
 		p.emit()
 	}
 }
 
+// unfinished is how many lines Finish would hand over.
+func (p *Parser) unfinished() (n int64) {
+	if len(p.cells) > 0 || len(p.partial) > 0 || p.opens != nil || p.waits && p.visible() {
+		n++
+	}
+	if len(p.head) > 0 {
+		n++
+	}
+	return n
+}
+
+// visible reports whether a line counts that has nothing in it.
+func (p *Parser) visible() bool { return !p.marked && !p.inside && p.raw < maxLine }
+
 func (p *Parser) step(c byte) {
 	if c == '\n' {
+		p.next = p.offset
+		if p.stamped {
+			p.starts, p.waits = true, true
+			return
+		}
 		// Whatever is unfinished ends here, so that no code swallows a log.
 		p.cutOff()
 		p.mode = ground
@@ -159,6 +257,8 @@ func (p *Parser) plain(c byte) {
 			p.back, p.backAt = true, p.cursor
 		}
 		p.cursor = 0
+	case c == '\b':
+		p.move(p.cursor - 1)
 	case c == '\t' || c >= ' ':
 		p.put(rune(c))
 	}
@@ -209,9 +309,33 @@ func (p *Parser) inControl(c byte) {
 			p.style = p.style.after(string(p.code))
 		case 'K':
 			p.erase(string(p.code))
+		case 'C':
+			p.move(p.cursor + max(1, count(p.code)))
+		case 'D':
+			p.move(p.cursor - max(1, count(p.code)))
+		case 'G', '`':
+			p.move(count(p.code) - 1)
 		}
 	}
 }
+
+// count is the number in a code that moves the cursor; 0 is none.
+func count(code []byte) int {
+	n, err := strconv.ParseUint(string(code), 10, 16)
+	if err != nil {
+		return 0
+	}
+	return int(n)
+}
+
+// move puts the cursor into a column, one of the text or a little beyond it.
+func (p *Parser) move(column int) {
+	p.back = false
+	p.cursor = max(0, min(column, max(len(p.cells), maxColumn)))
+}
+
+// blank is a line with nothing on it.
+var blank = slices.Repeat([]Cell{{Rune: ' '}}, maxCells)
 
 // put writes a character where the cursor is. Characters that turn the order
 // of others around, or are none, are left out.
@@ -221,6 +345,10 @@ func (p *Parser) put(r rune) {
 		return
 	}
 	p.back = false
+	if n := p.cursor - len(p.cells); n > 0 {
+		p.cells = append(p.cells, blank[:n]...)
+		p.raw += n // work counts as bytes: a few must not cause much of it
+	}
 	if p.cursor < len(p.cells) {
 		p.cells[p.cursor] = Cell{r, p.style}
 	} else {
@@ -237,14 +365,11 @@ func (p *Parser) erase(what string) {
 	p.back = false
 	switch what {
 	case "", "0":
-		p.cells = p.cells[:p.cursor]
-	case "1", "2":
-		for i := range p.cells[:p.cursor] {
-			p.cells[i] = Cell{Rune: ' '}
-		}
-		if what == "2" {
-			p.cells = p.cells[:p.cursor]
-		}
+		p.cells = p.cells[:min(p.cursor, len(p.cells))]
+	case "1":
+		p.raw += copy(p.cells, blank[:p.cursor])
+	case "2":
+		p.cells = p.cells[:0]
 	}
 }
 
@@ -295,15 +420,15 @@ func (p *Parser) endSection(name string, when int64) {
 }
 
 func (p *Parser) endLine() {
-	if len(p.cells) > 0 || p.opens != nil || (!p.marked && p.raw < maxLine) {
+	if len(p.cells) > 0 || p.opens != nil || p.visible() {
 		p.emit()
 	}
-	p.cursor, p.raw, p.marked, p.back = 0, 0, false, false
-	p.begun = State{Line: p.number, Offset: p.offset, Style: p.style, Sections: p.sections}
+	p.cursor, p.raw, p.marked, p.back, p.inside = 0, 0, false, false, false
+	p.begun = State{Line: p.number, Offset: p.next, Style: p.style, Sections: p.sections, Stamped: p.stamped}
 }
 
 func (p *Parser) emit() {
-	l := Line{Number: p.number, Cells: p.cells, Opens: p.opens, Within: p.sections, Ended: p.ended}
+	l := Line{Number: p.number, Stamp: p.stamp, Cells: p.cells, Opens: p.opens, Within: p.sections, Ended: p.ended}
 	if p.opens != nil {
 		p.opens.Line = p.number
 		p.sections = append(slices.Clip(p.sections), *p.opens)

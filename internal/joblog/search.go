@@ -21,12 +21,30 @@ type Search struct {
 	Seen  int64 // the last line that was looked at
 	from  int64
 	words []rune // in lower case
+	fall  []int  // for each beginning of the words, the longest shorter one that it ends with
 	most  int
 }
 
 // NewSearch looks for words from a line on, until there are so many hits.
 func NewSearch(words string, from int64, most int) *Search {
-	return &Search{words: []rune(strings.ToLower(words)), from: from, most: most}
+	s := &Search{words: []rune(strings.ToLower(words)), from: from, most: most}
+	s.fall = make([]int, len(s.words)+1)
+	for i, n := 1, 0; i < len(s.words); i++ {
+		n = s.next(n, s.words[i])
+		s.fall[i+1] = n
+	}
+	return s
+}
+
+// next is how many of the words are found after one more character.
+func (s *Search) next(n int, r rune) int {
+	for n > 0 && s.words[n] != r {
+		n = s.fall[n]
+	}
+	if s.words[n] == r {
+		n++
+	}
+	return n
 }
 
 // Take looks at a line, and reports whether more are wanted.
@@ -45,15 +63,15 @@ func (s *Search) Take(l *Line) bool {
 	return len(s.Hits) < s.most
 }
 
-// in is where the words are, or -1.
+// in is where the words are, or -1. It looks at each character once.
 func (s *Search) in(cells []Cell) int {
-	for at := 0; at+len(s.words) <= len(cells); at++ {
-		n := 0
-		for n < len(s.words) && lower(cells[at+n].Rune) == s.words[n] {
-			n++
-		}
-		if n == len(s.words) {
-			return at
+	if len(s.words) == 0 {
+		return 0
+	}
+	n := 0
+	for at := range cells {
+		if n = s.next(n, lower(cells[at].Rune)); n == len(s.words) {
+			return at - n + 1
 		}
 	}
 	return -1

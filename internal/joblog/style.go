@@ -7,8 +7,8 @@ import (
 
 // after is the style that a code for styles leaves.
 func (s Style) after(code string) Style {
-	if len(code) <= 2 { // as most are
-		if n, ok := number(code); ok && n != 38 && n != 48 {
+	if strings.IndexByte(code, ';') < 0 && strings.IndexByte(code, ':') < 0 { // as most are
+		if n, ok := number(code); ok && !takesColour(n) {
 			return s.with(n)
 		}
 		return s
@@ -20,7 +20,10 @@ func (s Style) after(code string) Style {
 		if !ok {
 			return s // no code for styles at all
 		}
-		if n != 38 && n != 48 {
+		if n == 4 && len(parts) > 1 && parts[1] == "0" {
+			n = 24 // a kind of underline, which is none
+		}
+		if !takesColour(n) {
 			s = s.with(n)
 			continue
 		}
@@ -33,17 +36,22 @@ func (s Style) after(code string) Style {
 			c, used, ok = many(groups[i+1:])
 			i += used
 		}
-		switch {
-		case !ok:
+		if !ok {
 			return s
-		case n == 38:
+		}
+		switch n {
+		case 38:
 			s.Ink = c
-		default:
+		case 48:
 			s.Ground = c
 		}
 	}
 	return s
 }
+
+// takesColour reports whether a number is followed by a colour of many: that
+// of the text, of its ground, or of the line below it.
+func takesColour(n int) bool { return n == 38 || n == 48 || n == 58 }
 
 func number(text string) (int, bool) {
 	if text == "" {
@@ -73,7 +81,7 @@ func (s Style) with(n int) Style {
 		s.Look |= faint
 	case 3:
 		s.Look |= italic
-	case 4:
+	case 4, 21:
 		s.Look |= underline
 	case 7:
 		s.Look |= inverse

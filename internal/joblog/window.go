@@ -1,5 +1,7 @@
 package joblog
 
+import "slices"
+
 // A page shows so much of a log at a time, and a browser has as many elements
 // to lay out. One line is less than either.
 const (
@@ -7,7 +9,7 @@ const (
 	windowBytes    = 112 << 10
 	windowElements = 4500
 	// lineBytes is what a line costs beside what it says.
-	lineBytes = 48
+	lineBytes = 96
 )
 
 // Window is some lines in a row that a page can show, with one among them that
@@ -86,6 +88,11 @@ func (w *Window) Shown() (first, last int64) {
 		return 0, 0
 	}
 	return w.pieces[0].Number, w.pieces[len(w.pieces)-1].Number
+}
+
+// Stamped reports whether lines of the window say when they were written.
+func (w *Window) Stamped() bool {
+	return slices.ContainsFunc(w.pieces, func(p piece) bool { return p.Stamp != "" })
 }
 
 // HTML is the window as people see it.
