@@ -6,10 +6,14 @@
 // It does not own jobs (pipeline) nor the endpoints: whoever asks has been
 // judged before. It knows a project and a job by their ids alone.
 //
-// Tables: job_logs, job_log_chunks, job_artifacts.
+// Tables: job_logs, job_log_chunks, job_artifacts, job_test_reports.
 package artifact
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // Format is how a file is packed.
 type Format string
@@ -27,6 +31,47 @@ const (
 	Dotenv  = "dotenv"
 )
 
+// Audience is who may read a file, of those who may see the job.
+type Audience string
+
+const (
+	Everyone    Audience = "all"
+	Developers  Audience = "developer"
+	Maintainers Audience = "maintainer"
+	Nobody      Audience = "none"
+)
+
+// audiences are all of them, each smaller than the one before.
+var audiences = []Audience{Everyone, Developers, Maintainers, Nobody}
+
+// Smaller is the smaller of two audiences. One that is not known is nobody, and
+// none at all is everyone.
+func Smaller(a, b Audience) Audience {
+	rank := func(a Audience) int {
+		i := slices.Index(audiences, cmp.Or(a, Everyone))
+		if i < 0 {
+			i = len(audiences) - 1
+		}
+		return i
+	}
+	return audiences[max(rank(a), rank(b))]
+}
+
+// types are the kinds of files that jobs hand in, one of each.
+var types = []string{
+	Archive, "metadata", JUnit, Dotenv, "accessibility", "annotations", "api_fuzzing", "browser_performance", "cluster_image_scanning", "cobertura",
+	"codequality", "container_scanning", "coverage_fuzzing", "cyclonedx", "dast", "dependency_scanning", "jacoco", "license_scanning",
+	"load_performance", "lsif", "metrics", "performance", "repository_xray", "requirements", "requirements_v2", "sast", "secret_detection", "terraform",
+}
+
+// CheckType refuses a type of files that jobs do not hand in.
+func CheckType(kind string) error {
+	if slices.Contains(types, kind) {
+		return nil
+	}
+	return errType
+}
+
 // File is a file that a job handed in.
 type File struct {
 	ID        int64
@@ -37,7 +82,7 @@ type File struct {
 	Filename  string
 	Size      int64
 	SHA256    []byte
-	Public    bool
+	Access    Audience
 	Kept      bool           // it does not expire
 	Locked    bool           // given to Store: it does not expire before Unlock
 	ExpireIn  *time.Duration // given to Store; nil never expires
@@ -63,10 +108,11 @@ type Report struct{ Suites []Suite }
 
 // Suite is the tests of one job, or of one suite of it.
 type Suite struct {
-	Name  string
-	JobID int64
-	Cases []Case
-	Error string // why the report could not be read
+	Name   string
+	JobID  int64
+	Counts Counts
+	Cases  []Case // some of them, those that failed first
+	Error  string // why the report could not be read
 }
 
 // Outcome of a test.
@@ -87,7 +133,6 @@ type Case struct {
 	Outcome   Outcome
 	Seconds   float64
 	Output    string // why it failed or was left out
-	// SystemOutput is what the test printed.
-	SystemOutput string
-	Attachment   string // path in the job's archive
+	// Attachment is a path in the job's archive.
+	Attachment string
 }

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"io"
 	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"stithy/internal/kit/fault"
+	"stithy/internal/platform/unpack"
 )
 
 const (
@@ -34,8 +36,12 @@ func unpacked(f Format, packed []byte, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, errDotenvForm
 	}
-	text, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err != nil {
+	budget := unpack.Budget{Bytes: most}
+	text, err := io.ReadAll(budget.Reader(r))
+	switch {
+	case errors.Is(err, unpack.ErrTooMuch):
+		return nil, errDotenvSize
+	case err != nil:
 		return nil, errDotenvForm
 	}
 	return text, nil

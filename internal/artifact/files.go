@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"path"
 	"strings"
 	"time"
 	"unicode"
@@ -20,11 +19,14 @@ import (
 
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/blob"
+	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
 )
 
 var (
 	errTooLarge = fault.Say(fault.TooLarge, "file size has reached maximum size limit")
+	errType     = fault.Say(fault.BadParams, "artifact_type does not have a valid value")
+	errBusy     = fault.Because(fault.Rejected, "too many uploads of the same type have not ended")
 	errTwice    = fault.Because(fault.Rejected, "another artifact of the same type already exists")
 	errNoFile   = fault.Missing("File")
 	errStore    = fault.Say(fault.Unavailable, "The store of files cannot be reached. Try again in a minute; if this stays, tell an administrator.")
@@ -64,36 +66,46 @@ type fileRow struct {
 	Size       int64
 	SHA256     []byte `db:"sha256"`
 	Public     bool
+	Access     Audience
 	Kept       bool
 	ExpireAt   *time.Time
 	CreatedAt  time.Time
 }
 
 func (r fileRow) file() File {
+	if !r.Public { // all that the release before this one says
+		r.Access = Smaller(r.Access, Developers)
+	}
 	return File{
 		ID: r.ID, ProjectID: r.ProjectID, JobID: r.JobID, Type: r.FileType, Format: r.FileFormat, Filename: r.Filename, Size: r.Size,
-		SHA256: r.SHA256, Public: r.Public, Kept: r.Kept, ExpireAt: r.ExpireAt, CreatedAt: r.CreatedAt, key: r.BlobKey,
+		SHA256: r.SHA256, Access: r.Access, Kept: r.Kept, ExpireAt: r.ExpireAt, CreatedAt: r.CreatedAt, key: r.BlobKey,
 	}
 }
 
+// maxName is how many characters of a file's name are kept.
+const maxName = 255
+
 // fileName makes a name of what a client called its file: the last part of the
-// path, without what could steer a header or a terminal.
+// path, without what could steer a header or a terminal. It is one pass that
+// ends with the last character that is kept.
 func fileName(given string, kind string) string {
-	name := path.Base(strings.ReplaceAll(strings.ToValidUTF8(given, "_"), `\`, "/"))
-	name = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || strings.ContainsRune(`/"`, r) {
-			return '_'
+	last := strings.TrimRight(given, `/\`)
+	last = last[strings.LastIndexAny(last, `/\`)+1:]
+	var name strings.Builder
+	kept := 0
+	for _, r := range last {
+		if kept++; kept > maxName {
+			break
 		}
-		return r
-	}, name)
-	for utf8.RuneCountInString(name) > 255 {
-		_, size := utf8.DecodeLastRuneInString(name)
-		name = name[:len(name)-size]
+		if unicode.IsControl(r) || r == '"' || r == utf8.RuneError {
+			r = '_'
+		}
+		name.WriteRune(r)
 	}
-	if name == "" || name == "." || name == ".." || name == "_" {
-		return kind
+	if n := name.String(); n != "" && n != "." && n != ".." && n != "_" {
+		return n
 	}
-	return name
+	return kind
 }
 
 // Store takes a file in: a row that says so, the bytes, then the row that
@@ -101,6 +113,9 @@ func fileName(given string, kind string) string {
 // another it is Rejected, and too many bytes are TooLarge. What a refusal or a
 // crash leaves, the sweep takes away.
 func (s *Service) Store(ctx context.Context, f File, body io.Reader) (File, error) {
+	if err := CheckType(f.Type); err != nil {
+		return File{}, err
+	}
 	if f.Type == Dotenv {
 		text, err := io.ReadAll(io.LimitReader(body, s.MaxSize(Dotenv)+1))
 		if err != nil {
@@ -111,9 +126,12 @@ func (s *Service) Store(ctx context.Context, f File, body io.Reader) (File, erro
 		}
 		body = bytes.NewReader(text)
 	}
-	key := newKey()
+	key, to := newKey(), Smaller(f.Access, Everyone)
 	id, err := postgres.Value[int64](ctx, s.DB, sqlStoring,
-		f.ProjectID, f.JobID, f.Type, f.Format, fileName(f.Filename, f.Type), key, f.Public, f.Locked, s.Clock.Now())
+		f.ProjectID, f.JobID, f.Type, f.Format, fileName(f.Filename, f.Type), key, to == Everyone, to, f.Locked, s.Clock.Now(), mostUploads)
+	if errors.Is(err, postgres.ErrNoRows) {
+		return File{}, errBusy
+	}
 	if err != nil {
 		return File{}, fmt.Errorf("noting an upload: %w", err)
 	}
@@ -132,7 +150,14 @@ func (s *Service) Store(ctx context.Context, f File, body io.Reader) (File, erro
 		until = &at
 	}
 	digest := seen.sum.Sum(nil)
-	row, err := postgres.One[fileRow](ctx, s.DB, sqlStored, id, seen.size, digest, until, now)
+	var row fileRow
+	err = s.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
+		row, err = postgres.One[fileRow](ctx, tx, sqlStored, id, seen.size, digest, until, now)
+		if err == nil && f.Type == JUnit {
+			err = s.Queue.Insert(ctx, tx, ReportArgs{FileID: id}, jobqueue.Unique())
+		}
+		return err
+	})
 	if name, violated := postgres.Constraint(err); violated && name == "job_artifacts_type" {
 		known, err := postgres.One[fileRow](ctx, s.DB, sqlFileOfType, f.JobID, f.Type)
 		if err == nil && bytes.Equal(known.SHA256, digest) {
@@ -148,6 +173,10 @@ func (s *Service) Store(ctx context.Context, f File, body io.Reader) (File, erro
 	}
 	return row.file(), err
 }
+
+// mostUploads is how many files of one type of a job may be on their way: one,
+// and what attempts left that were cut off.
+const mostUploads = 10
 
 // newKey is a place for a blob that nobody guesses and nothing else has.
 func newKey() string {
@@ -235,12 +264,32 @@ type Content interface {
 // Open reads a file. The store is asked only for the parts that are read.
 func (s *Service) Open(ctx context.Context, f File) (Content, error) {
 	if _, err := s.Blobs.Stat(ctx, f.key); err != nil {
-		if errors.Is(err, blob.ErrNotFound) {
-			err = errNoFile
-		}
-		return nil, told(err)
+		return nil, s.lost(ctx, f, err)
 	}
 	return &content{ctx: ctx, blobs: s.Blobs, key: f.key, size: f.Size}, nil
+}
+
+// lost is why the bytes of a file cannot be read. That they are gone while the
+// file is there is an error of ours, not an answer to whoever asks.
+func (s *Service) lost(ctx context.Context, f File, err error) error {
+	if !errors.Is(err, blob.ErrNotFound) {
+		return told(err)
+	}
+	there, asked := postgres.Value[bool](ctx, s.DB, sqlStillThere, f.ID)
+	if asked == nil && !there {
+		return errNoFile // it went meanwhile
+	}
+	return fmt.Errorf("the bytes of file %d of job %d are gone: %w", f.ID, f.JobID, err)
+}
+
+// beside is for whoever stored something beside a file: if the file went
+// meanwhile, that goes too.
+func (s *Service) beside(ctx context.Context, f File) error {
+	there, err := postgres.Value[bool](ctx, s.DB, sqlStillThere, f.ID)
+	if err != nil || there {
+		return err
+	}
+	return s.removeBeside(ctx, f.Type, f.key)
 }
 
 type content struct {

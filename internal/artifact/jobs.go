@@ -60,12 +60,14 @@ func (s *Service) Register(r *jobqueue.Registry) {
 	jobqueue.Register(r, func(ctx context.Context, a EraseArgs) error { return s.removeBytes(ctx, a.JobID) })
 	jobqueue.RegisterTimeout(r, archiveTimeout, func(ctx context.Context, a ProjectGoneArgs) error { return s.removeOf(ctx, a.ProjectID) })
 	jobqueue.RegisterTimeout(r, archiveTimeout, func(ctx context.Context, _ SweepArgs) error { return s.Sweep(ctx) })
+	jobqueue.RegisterTimeout(r, archiveTimeout, func(ctx context.Context, a ReportArgs) error { return s.ReadReport(ctx, a.FileID) })
 	r.Every(sweepEvery, SweepArgs{})
 }
 
 type doomed struct {
-	ID      int64
-	BlobKey string
+	ID       int64
+	FileType string
+	BlobKey  string
 }
 
 // removeBytes removes what was taken out of sight: of the log, which is the
@@ -83,6 +85,17 @@ func (s *Service) removeBytes(ctx context.Context, jobID int64) error {
 	return s.removeDoomed(ctx, sqlDoomedOf, jobID)
 }
 
+// removeBeside removes what was made of a file and is stored beside it.
+func (s *Service) removeBeside(ctx context.Context, kind, key string) error {
+	switch f := (File{key: key}); kind {
+	case Archive:
+		return s.Blobs.Delete(ctx, nameIndexKey(f))
+	case JUnit:
+		return s.Blobs.Delete(ctx, casesKey(f))
+	}
+	return nil
+}
+
 // removeDoomed removes bytes first and their rows afterwards, so that no blob
 // is forgotten.
 func (s *Service) removeDoomed(ctx context.Context, sql string, of any) error {
@@ -93,6 +106,9 @@ func (s *Service) removeDoomed(ctx context.Context, sql string, of any) error {
 		}
 		ids := make([]int64, 0, len(files))
 		for _, f := range files {
+			if err := s.removeBeside(ctx, f.FileType, f.BlobKey); err != nil {
+				return err
+			}
 			if err := s.Blobs.Delete(ctx, f.BlobKey); err != nil {
 				return err
 			}

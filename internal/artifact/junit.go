@@ -3,7 +3,6 @@ package artifact
 import (
 	"bufio"
 	"compress/gzip"
-	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -12,40 +11,46 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"stithy/internal/platform/blob"
+	"stithy/internal/platform/unpack"
 )
 
 const (
 	maxReport      = 64 << 20 // unpacked, of one job
 	maxReportDepth = 64
 	maxCases       = 50_000
+	maxReportPart  = 4 << 20  // of one text or tag, which is in memory at once
+	maxReportText  = 16 << 20 // of all that is kept of a report
 	maxCaseText    = 64 << 10 // of an output
 	maxCaseName    = 1024
 )
 
 var errReport = errors.New("the report is too large")
 
+// reportBudget is what one report may have, with all files that it came in.
+func reportBudget() *unpack.Budget {
+	return &unpack.Budget{Bytes: maxReport, Entries: maxCases, Depth: maxReportDepth}
+}
+
 // ParseJUnit reads a test report: suites in suites, each with its cases. It
 // fetches nothing and knows no entities but those of XML itself.
 func ParseJUnit(from io.Reader) ([]Case, error) {
-	d := xml.NewDecoder(from)
-	d.CharsetReader = charset
-	p := junit{}
-	for {
-		token, err := d.RawToken()
-		if errors.Is(err, io.EOF) {
-			if len(p.open) > 0 {
-				return p.cases, errors.New("the report ends too early")
-			}
-			return p.cases, nil
-		}
-		if err != nil {
-			return p.cases, fmt.Errorf("the report is not XML: %w", err)
-		}
-		if err := p.take(token); err != nil {
-			return p.cases, err
-		}
+	p := junit{budget: reportBudget(), room: maxReportText}
+	err := p.read(from)
+	return p.cases, err
+}
+
+// part reads the bytes of a report and fails where one token has too many: the
+// decoder has all of it in memory.
+type part struct {
+	*bufio.Reader
+	left int
+}
+
+func (p *part) ReadByte() (byte, error) {
+	if p.left--; p.left < 0 {
+		return 0, errReport
 	}
+	return p.Reader.ReadByte()
 }
 
 // charset reads the encodings that reports come in. Others are refused.
@@ -54,43 +59,72 @@ func charset(name string, from io.Reader) (io.Reader, error) {
 	case "utf-8", "utf8", "us-ascii", "ascii":
 		return from, nil
 	case "iso-8859-1", "latin1", "windows-1252":
-		return &latin1{from: bufio.NewReader(from)}, nil
+		if bytes, ok := from.(io.ByteReader); ok {
+			return &latin1{Reader: from, from: bytes}, nil
+		}
 	}
 	return nil, errors.New("its encoding is not known")
 }
 
 // latin1 gives text in UTF-8 of which every byte is a character.
 type latin1 struct {
-	from *bufio.Reader
-	rest []byte
+	io.Reader // not used: the decoder reads by bytes
+	from      io.ByteReader
+	second    byte // of a character of two bytes
 }
 
-func (l *latin1) Read(p []byte) (int, error) {
-	if len(l.rest) == 0 {
-		b, err := l.from.ReadByte()
-		if err != nil {
-			return 0, err
-		}
-		l.rest = utf8.AppendRune(nil, rune(b))
+func (l *latin1) ReadByte() (byte, error) {
+	if b := l.second; b != 0 {
+		l.second = 0
+		return b, nil
 	}
-	n := copy(p, l.rest)
-	l.rest = l.rest[n:]
-	return n, nil
+	b, err := l.from.ReadByte()
+	if err != nil || b < utf8.RuneSelf {
+		return b, err
+	}
+	l.second = 0x80 | b&0x3f
+	return 0xc0 | b>>6, nil
 }
 
 // junit is a report half read.
 type junit struct {
-	open  []string
-	cases []Case
-	in    *Case
-	text  *strings.Builder // of the element that is read, if it matters
-	file  string           // of the suite
+	budget *unpack.Budget
+	room   int // for texts that are kept
+	open   []string
+	cases  []Case
+	in     *Case
+	text   *strings.Builder // of the element that is read, if it matters
+	file   string           // of the suite
+}
+
+// read takes in one file of the report.
+func (p *junit) read(from io.Reader) error {
+	in := &part{Reader: bufio.NewReader(p.budget.Reader(from))}
+	d := xml.NewDecoder(in)
+	d.CharsetReader = charset
+	for {
+		in.left = maxReportPart
+		token, err := d.RawToken()
+		switch {
+		case errors.Is(err, io.EOF) && len(p.open) > 0:
+			return errors.New("the report ends too early")
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, unpack.ErrTooMuch), errors.Is(err, errReport):
+			return errReport
+		case err != nil:
+			return fmt.Errorf("the report is not XML: %w", err)
+		}
+		if err := p.take(token); err != nil {
+			return err
+		}
+	}
 }
 
 func (p *junit) take(t xml.Token) error {
 	switch t := t.(type) {
 	case xml.StartElement:
-		if len(p.open) == maxReportDepth {
+		if p.budget.Enter() != nil {
 			return errors.New("the report is nested too deeply")
 		}
 		p.open = append(p.open, t.Name.Local)
@@ -100,7 +134,8 @@ func (p *junit) take(t xml.Token) error {
 			return errors.New("the report is not XML: an element ends that did not begin")
 		}
 		p.open = p.open[:len(p.open)-1]
-		p.end(t.Name.Local)
+		p.budget.Leave()
+		return p.end(t.Name.Local)
 	case xml.CharData:
 		if p.text != nil && p.text.Len() < maxCaseText {
 			p.text.Write(t[:min(len(t), maxCaseText-p.text.Len())])
@@ -109,25 +144,31 @@ func (p *junit) take(t xml.Token) error {
 	return nil
 }
 
-func (p *junit) begin(t xml.StartElement) error {
-	attributes := map[string]string{}
-	for _, a := range t.Attr {
-		attributes[a.Name.Local] = clip(a.Value, maxCaseText)
+// attribute is one of an element, of which so much counts.
+func attribute(t xml.StartElement, name string, most int) string {
+	for i := len(t.Attr) - 1; i >= 0; i-- {
+		if t.Attr[i].Name.Local == name {
+			return strings.Clone(clip(t.Attr[i].Value, most)) // the rest of a long one is not kept in memory
+		}
 	}
+	return ""
+}
+
+func (p *junit) begin(t xml.StartElement) error {
 	switch t.Name.Local {
 	case "testsuite":
-		p.file = clip(attributes["file"], maxCaseName)
+		p.file = attribute(t, "file", maxCaseName)
 	case "testcase":
-		if len(p.cases) == maxCases {
+		if p.budget.Entry() != nil {
 			return errReport
 		}
-		seconds, err := strconv.ParseFloat(strings.ReplaceAll(attributes["time"], ",", ""), 64)
+		seconds, err := strconv.ParseFloat(strings.ReplaceAll(attribute(t, "time", 64), ",", ""), 64)
 		if err != nil || !(seconds >= 0 && seconds < 1e9) {
 			seconds = 0
 		}
 		p.in = &Case{
-			Name: clip(attributes["name"], maxCaseName), Classname: clip(attributes["classname"], maxCaseName), Outcome: Passed,
-			File: clip(attributes["file"], maxCaseName), Seconds: seconds,
+			Name: attribute(t, "name", maxCaseName), Classname: attribute(t, "classname", maxCaseName), Outcome: Passed,
+			File: attribute(t, "file", maxCaseName), Seconds: seconds,
 		}
 		if p.in.File == "" {
 			p.in.File = p.file
@@ -137,9 +178,9 @@ func (p *junit) begin(t xml.StartElement) error {
 			return nil
 		}
 		p.in.Outcome = map[string]Outcome{"failure": Failed, "error": Errored, "skipped": Skipped}[t.Name.Local]
-		p.in.Output = attributes["message"]
+		p.in.Output = attribute(t, "message", maxCaseText)
 		p.text = &strings.Builder{}
-	case "system-out", "system-err":
+	case "system-out":
 		if p.in != nil {
 			p.text = &strings.Builder{}
 		}
@@ -147,9 +188,9 @@ func (p *junit) begin(t xml.StartElement) error {
 	return nil
 }
 
-func (p *junit) end(name string) {
+func (p *junit) end(name string) error {
 	if p.in == nil {
-		return
+		return nil
 	}
 	text := ""
 	if p.text != nil {
@@ -158,23 +199,36 @@ func (p *junit) end(name string) {
 	switch name {
 	case "failure", "error", "skipped":
 		if text != "" {
-			p.in.Output = clip(strings.TrimSpace(p.in.Output+"\n"+text), maxCaseText)
+			p.in.Output = strings.Clone(clip(strings.TrimSpace(p.in.Output+"\n"+text), maxCaseText))
 		}
 		p.text = nil
-	case "system-out", "system-err":
-		if name == "system-out" {
-			if _, rest, found := strings.Cut(text, "[[ATTACHMENT|"); found {
-				if at, _, found := strings.Cut(rest, "]]"); found && goodName(at) {
-					p.in.Attachment = at
-				}
+	case "system-out":
+		if _, rest, found := strings.Cut(text, "[[ATTACHMENT|"); found {
+			if at, _, found := strings.Cut(rest, "]]"); found && goodName(at) {
+				p.in.Attachment = strings.Clone(at)
 			}
 		}
-		p.in.SystemOutput = clip(p.in.SystemOutput+text, maxCaseText)
 		p.text = nil
 	case "testcase":
-		p.cases = append(p.cases, *p.in)
-		p.in = nil
+		return p.keep()
 	}
+	return nil
+}
+
+// keep adds a case. Where all that is kept becomes too long, outputs are left
+// out first.
+func (p *junit) keep() error {
+	c := *p.in
+	p.in = nil
+	if p.room -= len(c.Name) + len(c.Classname) + len(c.File) + len(c.Attachment); p.room < 0 {
+		return errReport
+	}
+	if len(c.Output) > p.room {
+		c.Output = ""
+	}
+	p.room -= len(c.Output)
+	p.cases = append(p.cases, c)
+	return nil
 }
 
 // clip cuts a text at a number of bytes, between characters.
@@ -188,24 +242,10 @@ func clip(s string, most int) string {
 	return s[:most]
 }
 
-// bounded fails where a report becomes too long.
-type bounded struct {
-	from io.Reader
-	left int64
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.from.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, errReport
-	}
-	return n, err
-}
-
 // readJUnit reads a report as it was handed in.
 func readJUnit(f Format, packed io.Reader) ([]Case, error) {
 	if f != Gzip {
-		return ParseJUnit(&bounded{from: packed, left: maxReport})
+		return ParseJUnit(packed)
 	}
 	// Several files come as several streams, one behind the other.
 	source := bufio.NewReader(packed)
@@ -213,53 +253,17 @@ func readJUnit(f Format, packed io.Reader) ([]Case, error) {
 	if err != nil {
 		return nil, errors.New("the report is not packed as it should be")
 	}
-	var all []Case
-	limit := &bounded{from: z, left: maxReport}
+	p := junit{budget: reportBudget(), room: maxReportText}
 	for {
 		z.Multistream(false)
-		cases, err := ParseJUnit(limit)
-		all = append(all, cases...)
-		if err != nil {
-			return all, err
-		}
-		if len(all) > maxCases {
-			return all[:maxCases], errReport
+		if err := p.read(z); err != nil {
+			return p.cases, err
 		}
 		switch err := z.Reset(source); {
 		case errors.Is(err, io.EOF):
-			return all, nil
+			return p.cases, nil
 		case err != nil:
-			return all, errors.New("the report is not packed as it should be")
+			return p.cases, errors.New("the report is not packed as it should be")
 		}
 	}
-}
-
-// TestReport reads the test reports of jobs, one suite for each. One that
-// cannot be read says so and hides no other.
-func (s *Service) TestReport(ctx context.Context, jobIDs ...int64) (Report, error) {
-	var report Report
-	files, err := s.Files(ctx, jobIDs...)
-	if err != nil {
-		return report, err
-	}
-	for _, f := range files {
-		if f.Type != JUnit {
-			continue
-		}
-		body, err := s.Blobs.Open(ctx, f.key, 0, -1)
-		if err != nil {
-			return report, told(err)
-		}
-		suite := Suite{JobID: f.JobID}
-		suite.Cases, err = readJUnit(f.Format, body)
-		_ = body.Close()
-		if errors.Is(err, blob.ErrUnavailable) {
-			return report, told(err)
-		}
-		if err != nil {
-			suite.Error = "JUnit XML parsing failed: " + err.Error()
-		}
-		report.Suites = append(report.Suites, suite)
-	}
-	return report, nil
 }

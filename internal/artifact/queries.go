@@ -59,14 +59,15 @@ select job_id from (
 )
 
 // fileColumns are those of fileRow.
-const fileColumns = `a.id, a.project_id, a.job_id, a.file_type, a.file_format, a.filename, a.blob_key, a.size, a.sha256, a.public, a.kept,
+const fileColumns = `a.id, a.project_id, a.job_id, a.file_type, a.file_format, a.filename, a.blob_key, a.size, a.sha256, a.public, a.access, a.kept,
 	a.expire_at, a.created_at`
 
 const (
 	sqlStoring = `
 insert into job_artifacts as a
-	(project_id, job_id, state, file_type, file_format, filename, blob_key, public, locked, created_at, updated_at)
-values ($1, $2, 'storing', $3, $4, $5, $6, $7, $8, $9, $9)
+	(project_id, job_id, state, file_type, file_format, filename, blob_key, public, access, locked, created_at, updated_at)
+select $1, $2, 'storing', $3, $4, $5, $6, $7, $8, $9, $10, $10
+where (select count(*) from job_artifacts b where b.job_id = $2 and b.file_type = $3 and b.state = 'storing') < $11
 returning a.id`
 	sqlStored = `
 update job_artifacts as a set state = 'stored', size = $2, sha256 = $3, expire_at = $4, updated_at = $5
@@ -78,6 +79,22 @@ select ` + fileColumns + ` from job_artifacts a
 where a.job_id = any($1) and a.state = 'stored' and (a.kept or a.locked or a.expire_at is null or a.expire_at > $2)
 order by a.job_id, a.id limit $3`
 	sqlFileOfType = `select ` + fileColumns + ` from job_artifacts a where a.job_id = $1 and a.file_type = $2 and a.state = 'stored'`
+
+	sqlStillThere = `select exists (select from job_artifacts a where a.id = $1 and a.state = 'stored')`
+
+	sqlReports = `
+select ` + fileColumns + `, r.passed, r.failed, r.skipped, r.errored, r.seconds, r.error
+from job_artifacts a left join job_test_reports r on r.artifact_id = a.id
+where a.job_id = any($1) and a.file_type = 'junit' and a.state = 'stored' and (a.kept or a.locked or a.expire_at is null or a.expire_at > $2)
+order by a.job_id, a.id limit $3`
+	sqlReport = `
+select ` + fileColumns + `, r.passed, r.failed, r.skipped, r.errored, r.seconds, r.error
+from job_artifacts a left join job_test_reports r on r.artifact_id = a.id
+where a.id = $1 and a.file_type = 'junit' and a.state = 'stored'`
+	sqlReportRead = `
+insert into job_test_reports (artifact_id, passed, failed, skipped, errored, seconds, error, read_at)
+select a.id, $2, $3, $4, $5, $6, $7, $8 from job_artifacts a where a.id = $1 and a.state = 'stored'
+on conflict do nothing`
 
 	sqlKeep   = `update job_artifacts set kept = true, updated_at = $2 where job_id = $1 and state = 'stored'`
 	sqlUnlock = `update job_artifacts set locked = false, updated_at = $2 where job_id = any($1) and locked`
@@ -100,9 +117,9 @@ update job_artifacts set state = 'removing', updated_at = $1 where id in (
 	select a.id from job_artifacts a where a.state = 'storing' and a.updated_at < $2
 	order by a.updated_at, a.id limit $3 for update skip locked)`
 	sqlDoomed = `
-select a.id, a.blob_key from job_artifacts a where a.state = 'removing' and a.updated_at <= $1
+select a.id, a.file_type, a.blob_key from job_artifacts a where a.state = 'removing' and a.updated_at <= $1
 order by a.updated_at, a.id limit $2`
-	sqlDoomedOf = `select a.id, a.blob_key from job_artifacts a where a.job_id = $1 and a.state = 'removing' order by a.id limit $2`
+	sqlDoomedOf = `select a.id, a.file_type, a.blob_key from job_artifacts a where a.job_id = $1 and a.state = 'removing' order by a.id limit $2`
 	// That there was an archive is remembered without its bytes: who depends on
 	// it has to hear that it is gone.
 	sqlRemember = `

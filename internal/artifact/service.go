@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"context"
 	"log/slog"
 
 	"stithy/internal/platform/blob"
@@ -26,7 +27,30 @@ type Deps struct {
 type Service struct {
 	Deps
 	indexes indexes
+	turns   [unpackers]chan struct{} // each is held by who unpacks something whole at present
 }
 
+// unpackers is how many things are unpacked whole at once on a node, each with
+// some dozen megabytes.
+const unpackers = 2
+
 // New puts the room together.
-func New(d Deps) *Service { return &Service{Deps: d} }
+func New(d Deps) *Service {
+	s := &Service{Deps: d}
+	for i := range s.turns {
+		s.turns[i] = make(chan struct{}, 1)
+	}
+	return s
+}
+
+// enter waits for a turn to unpack a file whole. Nobody else unpacks the same
+// file meanwhile. Whoever enters leaves.
+func (s *Service) enter(ctx context.Context, f File) (leave func(), err error) {
+	turn := s.turns[f.ID%unpackers]
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
