@@ -173,22 +173,24 @@ func TestDO01_PatternsOfAConfigurationAreBounded(t *testing.T) {
 	}
 }
 
+const secretValue = "s3cr3t-value"
+
 // Masked values reach neither messages nor the merged view, which people read who may not read variables.
 func TestCI05_AMaskedValueIsInNoMessageNameOrMergedView(t *testing.T) {
 	t.Parallel()
-	const secret = "s3cr3t-value"
+	const secret = secretValue
 	facts := Facts{Source: "push", Ref: "main", Variables: Variables{
-		{Key: "TOKEN", Value: secret, Masked: true}, {Key: "BESIDE", Value: "x-$TOKEN"},
+		{Key: "TOKEN", Value: secret, Masked: true}, {Key: "BESIDE", Value: "x-$TOKEN"}, {Key: "SLASHED", Value: "/" + secret, Masked: true},
 	}}
 	for _, content := range []string{
-		"include: $TOKEN.yml", "include: $BESIDE.yml", "include: https://ci.example/$TOKEN", "include: {template: $BESIDE}", "include: {component: $TOKEN}",
-		"include: {project: $TOKEN, file: /a.yml}", "include: {project: a, ref: $BESIDE, file: /$TOKEN.yml}", "include: {local: a.yml, inputs: {a: $TOKEN}}",
+		"include: $TOKEN.yml", "include: $BESIDE.yml", "include: $SLASHED.yml", "include: {local: $SLASHED.txt}", "include: https://ci.example/$TOKEN", "include: {template: $BESIDE}", "include: {component: $TOKEN}",
+		"include: {project: $TOKEN, file: /a.yml}", "include: {project: there/$TOKEN, ref: $TOKEN, file: /a.yml}", "include: {project: a, ref: $BESIDE, file: /$TOKEN.yml}", "include: {local: a.yml, inputs: {a: $TOKEN}}",
 		"include: {local: in.yml, inputs: {a: $TOKEN, b: $BESIDE}}\njob: {script: x}", "include: {local: in.yml, inputs: {a: a, b: b, $TOKEN: c}}",
 		"job: {script: $TOKEN, rules: [{exists: {paths: [$TOKEN], project: $TOKEN, ref: $BESIDE}}]}",
 		"workflow: {name: of $TOKEN $BESIDE}\njob: {script: x}",
 		"job: {script: x, rules: [{changes: {paths: [a], compare_to: $TOKEN}}]}",
 	} {
-		src := &loopSource{body: "spec: {inputs: {a: , b: }}\n---\nx: {script: '$[[ inputs.a ]] $[[ inputs.b ]]'}\n"}
+		src := &namedSource{loopSource{body: "spec: {inputs: {a: , b: }}\n---\nx: {script: '$[[ inputs.a ]] $[[ inputs.b ]]'}\n"}}
 		c, problems, err := Load(t.Context(), src, LoadOptions{Content: []byte(content), Place: Place{Project: "p"}, Facts: facts})
 		if err != nil {
 			t.Fatal(err)
@@ -204,6 +206,61 @@ func TestCI05_AMaskedValueIsInNoMessageNameOrMergedView(t *testing.T) {
 	}
 }
 
+// What is wrong with the configuration of a push is kept with its pipeline, for all who may see that.
+func TestCI05_WhatIsKeptOfProblemsHoldsNoValueOfAVariable(t *testing.T) {
+	t.Parallel()
+	facts := Facts{Source: "push", Ref: "main", Predefined: Variables{{Key: "CI_PROJECT_NAME", Value: "tool"}}, Variables: Variables{
+		{Key: "PLAIN", Value: "canary-value"}, {Key: "SHORT", Value: "qzx"}, {Key: "SLASH", Value: "/canary-value"},
+	}}
+	const inputs = "spec: {inputs: {a: {options: [x]}}}\n---\nx: {script: y}\n"
+	for _, c := range []struct{ content, file, want string }{
+		{"include: $PLAIN.txt", "", "Included file `$PLAIN.txt` does not have YAML extension!"},
+		{"include: $CI_PROJECT_NAME-$SHORT.txt", "", "Included file `tool-$SHORT.txt` does not have YAML extension!"},
+		{"include: $SLASH.yml", "a: [", "Included file `$SLASH.yml` does not have valid YAML syntax!"},
+		{"include: $PLAIN.yml", "[a]", "Included file `$PLAIN.yml` does not have valid YAML syntax!"},
+		{"include: $PLAIN.yml", " ", "Local file `$PLAIN.yml` is empty!"},
+		{"include: {project: a/$PLAIN, ref: $SHORT, file: /$PLAIN.yml}", "", "Project `a/$PLAIN` "},
+		{"include: {template: $PLAIN}", "", "Template file `$PLAIN` "},
+		{"include: {component: $PLAIN/$SHORT}", "", "Component `$PLAIN/$SHORT` "},
+		{"include: 'https://ci.example/$PLAIN.yml'", "", "Remote file `https://ci.example/$PLAIN.yml` "},
+		{"include: {local: in.yml, inputs: {a: $PLAIN}}", inputs, "`a` input: `[MASKED]` cannot be used because it is not in the list of allowed options"},
+		{"include: {local: in.yml, inputs: {a: $PLAIN}}", "spec: {inputs: {a: }}\n---\n'$[[ inputs.a ]]': {script: x, need: y}\n", "jobs:[MASKED] "},
+		{"include: {local: in.yml, inputs: {a: $PLAIN}}", "spec: {inputs: {a: }}\n---\nx: {script: x, needs: ['$[[ inputs.a ]]']}\n", "[MASKED]"},
+	} {
+		src := &namedSource{loopSource{body: c.file}}
+		config, problems, err := Load(t.Context(), src, LoadOptions{Content: []byte(c.content), Place: Place{Project: "p"}, Facts: facts, Kept: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(problems) == 0 {
+			_, problems = config.Plan(facts)
+		}
+		said := ""
+		for _, p := range problems {
+			said += p.Message + "\n"
+		}
+		if !strings.Contains(said, c.want) || strings.Contains(said, "canary") || strings.Contains(said, "qzx") {
+			t.Errorf("%s says %s, want %s", c.content, said, c.want)
+		}
+	}
+}
+
+// namedSource says where its files were, as the real one does.
+type namedSource struct{ loopSource }
+
+func (s *namedSource) Project(ctx context.Context, _ Place, project, _, file string) (File, error) {
+	if project != "there/"+secretValue {
+		return File{}, &FetchError{Reason: ProjectHidden}
+	}
+	return s.Local(ctx, Place{Project: project}, file)
+}
+
+func (s *namedSource) Local(ctx context.Context, at Place, path string) (File, error) {
+	f, err := s.loopSource.Local(ctx, at, path)
+	f.Location = path
+	return f, err
+}
+
 // spent is the processor time of this process, which others on the machine do not lengthen.
 func spent(t *testing.T) time.Duration {
 	t.Helper()
@@ -212,6 +269,29 @@ func spent(t *testing.T) time.Duration {
 		t.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func TestCI12_TwiceTheStagesTakeNotMuchMoreThanTwiceTheTime(t *testing.T) { //nolint:paralleltest // it counts the time of the process
+	cost := func(n int) time.Duration {
+		var b strings.Builder
+		b.WriteString("stages:\n")
+		for i := range n {
+			fmt.Fprintf(&b, "  - s%d\n", i)
+		}
+		b.WriteString("job: {script: x, stage: s1}\n")
+		least := time.Hour
+		for range 3 {
+			began := spent(t)
+			if _, problems, err := Load(t.Context(), &loopSource{}, LoadOptions{Content: []byte(b.String())}); err != nil || len(problems) > 0 {
+				t.Fatal(problems, err)
+			}
+			least = min(least, spent(t)-began)
+		}
+		return least
+	}
+	if few, many := cost(10_000), cost(40_000); many > 8*few {
+		t.Errorf("10,000 stages took %v, 40,000 took %v", few, many)
+	}
 }
 
 func TestCI12_AnIncludeThatIncludesItselfEndsAtTheLimit(t *testing.T) {

@@ -119,6 +119,7 @@ type LoadOptions struct {
 	Inputs  map[string]any // for a file whose header declares inputs
 	HelpURL string         // of the page that warnings point to
 	Child   bool           // the file is a child pipeline's: it may include artifacts of the parent's jobs
+	Kept    bool           // problems are kept for people who may not see variables: their values stay out of messages
 }
 
 // Load reads a configuration. With problems, only Merged, Includes and Warnings of the Config mean anything. The error is
@@ -137,6 +138,7 @@ type Config struct {
 	Warnings  []Problem
 
 	merged []byte
+	untold Variables // that were inserted, and whose values stay out of messages
 }
 
 // Merged is the configuration as one YAML document: includes merged, references and extends resolved, keys in the order
@@ -293,7 +295,7 @@ type Artifacts struct {
 	When      string   `json:"when,omitempty"`      // empty: on_success
 	ExpireIn  string   `json:"expire_in,omitempty"` // as written; see ParseDuration
 	ExposeAs  string   `json:"expose_as,omitempty"`
-	Access    string   `json:"access,omitempty"` // all, developer, none; empty: all
+	Access    string   `json:"access,omitempty"` // all, developer, maintainer, none; empty: all
 	Reports   []Report `json:"reports,omitempty"`
 }
 
@@ -519,4 +521,7 @@ type LeftOut struct {
 
 // Plan says what runs, given the facts. Problems come with Broken alone; what is said of Filtered and NoJobs are TextFiltered
 // and TextNoJobs.
-func (c *Config) Plan(facts Facts) (*Plan, []Problem) { return c.plan(facts) }
+func (c *Config) Plan(facts Facts) (*Plan, []Problem) {
+	plan, problems := c.plan(facts)
+	return plan, c.told(problems)
+}

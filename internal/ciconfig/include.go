@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
@@ -17,6 +18,7 @@ type loader struct {
 	opt      LoadOptions
 	vars     Variables
 	shown    Variables // without masked ones: what may stand in the merged view
+	told     Variables // what messages are written with; masked values are taken out of them
 	config   *Config
 	problems []Problem
 	files    int
@@ -36,6 +38,10 @@ func load(ctx context.Context, src Source, opt LoadOptions) (*Config, []Problem,
 			l.shown = append(l.shown, v)
 		}
 	}
+	l.told = l.vars
+	if opt.Kept {
+		l.told = opt.Facts.Predefined
+	}
 	if opt.Name == "" {
 		l.opt.Name = ".svc-ci.yml"
 	}
@@ -46,7 +52,7 @@ func load(ctx context.Context, src Source, opt LoadOptions) (*Config, []Problem,
 	case l.err != nil:
 		return l.config, nil, l.err
 	case len(l.problems) > 0:
-		return l.config, l.problems, nil
+		return l.config, l.config.told(l.problems), nil
 	}
 	l.config.Includes = slices.Clip(l.config.Includes)
 	resolved, p := resolveReferences(root)
@@ -54,10 +60,32 @@ func load(ctx context.Context, src Source, opt LoadOptions) (*Config, []Problem,
 		resolved, p = resolveExtends(resolved)
 	}
 	if p != nil {
-		return l.config, []Problem{*p}, nil
+		return l.config, l.config.told([]Problem{*p}), nil
 	}
 	l.config.merged = render(resolved)
-	return l.config, l.config.compose(resolved, opt.HelpURL), nil
+	return l.config, l.config.told(l.config.compose(resolved, opt.HelpURL)), nil
+}
+
+// inserted expands a text that becomes a part of the configuration. What stands in it then may stand in any message.
+func (l *loader) inserted(text string) string {
+	if l.opt.Kept {
+		for _, key := range names(text) {
+			if v, ok := l.shown.Lookup(key); ok {
+				if _, open := l.told.Lookup(key); !open {
+					l.config.untold = append(l.config.untold, v)
+				}
+			}
+		}
+	}
+	return Expand(text, l.shown)
+}
+
+// told takes the values out of messages that their readers may not see.
+func (c *Config) told(problems []Problem) []Problem {
+	for i := range problems {
+		problems[i].Message = c.untold.hide(problems[i].Message, func(*Variable) bool { return true })
+	}
+	return problems
 }
 
 func (l *loader) expanded() Variables {
@@ -83,12 +111,7 @@ func (l *loader) fail(at pos, format string, args ...any) {
 
 // masked keeps values that nobody may see out of messages.
 func (l *loader) masked(s string) string {
-	for _, v := range l.vars {
-		if v.Masked && len(v.Value) >= 4 {
-			s = strings.ReplaceAll(s, v.Value, "[MASKED]")
-		}
-	}
-	return s
+	return l.vars.hide(s, func(v *Variable) bool { return v.Masked })
 }
 
 func (l *loader) root() *node {
@@ -218,12 +241,12 @@ func (l *loader) include(n *node, at Place) []*node {
 		l.fail(where.at, "include %s should be a string", used[0])
 		return nil
 	}
-	name := Expand(where.text, l.vars)
-	inc := Include{Type: used[0], Location: name, From: at}
+	name, told := Expand(where.text, l.vars), Expand(where.text, l.told)
+	inc := Include{Type: used[0], Location: told, From: at}
 	switch used[0] {
 	case "remote":
 		if !isURL(name) || !validURL(name) {
-			l.fail(where.at, "Remote file `%s` does not have a valid address!", name)
+			l.fail(where.at, "Remote file `%s` does not have a valid address!", told)
 			return nil
 		}
 		return l.fetch(n, where.at, inc, func() (File, error) { return l.src.Remote(l.ctx, name) })
@@ -242,7 +265,7 @@ func (l *loader) include(n *node, at Place) []*node {
 		return nil
 	}
 	from := Expand(job.text, l.vars)
-	inc.Extra = map[string]string{"job_name": from}
+	inc.Extra = map[string]string{"job_name": Expand(job.text, l.told)}
 	return l.fetch(n, where.at, inc, func() (File, error) { return l.src.Artifact(l.ctx, at, from, name) })
 }
 
@@ -299,13 +322,13 @@ func (l *loader) local(n *node, at Place) []*node {
 		l.fail(where.at, "include local should be a string")
 		return nil
 	}
-	name := Expand(where.text, l.vars)
+	name, told := Expand(where.text, l.vars), Expand(where.text, l.told)
 	if !hasYAMLExtension(name) {
-		l.fail(where.at, "Included file `%s` does not have YAML extension!", name)
+		l.fail(where.at, "Included file `%s` does not have YAML extension!", told)
 		return nil
 	}
 	if at == (Place{}) {
-		l.fail(where.at, "Local file `%s` does not have project!", name)
+		l.fail(where.at, "Local file `%s` does not have project!", told)
 		return nil
 	}
 	names := []string{name}
@@ -315,10 +338,13 @@ func (l *loader) local(n *node, at Place) []*node {
 		}
 	}
 	var all []*node
-	for _, name := range names {
-		inc := Include{Type: "local", Location: name, From: at}
+	for _, found := range names {
+		inc := Include{Type: "local", Location: told, From: at}
+		if told == name {
+			inc.Location = found
+		}
 		all = append(all, l.fetch(n, where.at, inc, func() (File, error) {
-			return l.src.Local(l.ctx, at, strings.TrimLeft(name, "/"))
+			return l.src.Local(l.ctx, at, strings.TrimLeft(found, "/"))
 		})...)
 		if l.err != nil || l.full {
 			break
@@ -345,8 +371,9 @@ func (l *loader) project(n *node, at Place) []*node {
 		items = files.items
 	}
 	project, at2 := Expand(where.text, l.vars), ""
+	extra := map[string]string{"project": Expand(where.text, l.told), "ref": ""}
 	if ref.scalar() {
-		at2 = Expand(ref.text, l.vars)
+		at2, extra["ref"] = Expand(ref.text, l.vars), Expand(ref.text, l.told)
 	}
 	var all []*node
 	for _, item := range items {
@@ -354,12 +381,12 @@ func (l *loader) project(n *node, at Place) []*node {
 			l.fail(item.at, "include file should be a string or an array of strings")
 			return nil
 		}
-		file := Expand(item.text, l.vars)
+		file, told := Expand(item.text, l.vars), Expand(item.text, l.told)
 		if !hasYAMLExtension(file) {
-			l.fail(item.at, "Included file `%s` does not have YAML extension!", file)
+			l.fail(item.at, "Included file `%s` does not have YAML extension!", told)
 			return nil
 		}
-		inc := Include{Type: "file", Location: file, From: at, Extra: map[string]string{"project": project, "ref": at2}}
+		inc := Include{Type: "file", Location: told, From: at, Extra: extra}
 		all = append(all, l.fetch(n, item.at, inc, func() (File, error) {
 			return l.src.Project(l.ctx, at, project, at2, strings.TrimLeft(file, "/"))
 		})...)
@@ -402,10 +429,11 @@ func (l *loader) fetch(n *node, at pos, inc Include, read func() (File, error)) 
 		l.fail(at, "%s is empty!", inc.title())
 		return nil
 	}
-	if file.Location != "" {
-		inc.Location = file.Location
+	shown := inc.Location
+	if file.Location != "" && !l.opt.Kept {
+		shown = file.Location
 	}
-	shown := l.masked(inc.Location)
+	shown = l.masked(shown)
 	docs, err := parseYAML(shown, file.Body)
 	if errors.Is(err, errTooBig) {
 		l.fail(at, "%s", err.Error())
@@ -417,7 +445,7 @@ func (l *loader) fetch(n *node, at pos, inc Include, read func() (File, error)) 
 		if errors.As(err, &s) {
 			p.line, p.column = s.line, s.column
 		}
-		l.fail(p, "Included file `%s` does not have valid YAML syntax!", inc.Location)
+		l.fail(p, "Included file `%s` does not have valid YAML syntax!", shown)
 		return nil
 	}
 	tree := l.interpolated(docs, n.get("inputs"), at)
@@ -425,7 +453,7 @@ func (l *loader) fetch(n *node, at pos, inc Include, read func() (File, error)) 
 		return nil
 	}
 	if !tree.is(hash) {
-		l.fail(tree.at, "Included file `%s` does not have valid YAML syntax!", inc.Location)
+		l.fail(tree.at, "Included file `%s` does not have valid YAML syntax!", shown)
 		return nil
 	}
 	if l.nodes += tree.size; l.nodes > maxNodes {
@@ -434,6 +462,11 @@ func (l *loader) fetch(n *node, at pos, inc Include, read func() (File, error)) 
 		return nil
 	}
 	inc.Location, inc.Blob, inc.Raw = shown, l.masked(file.Blob), l.masked(file.Raw)
+	inc.From.Project = l.masked(inc.From.Project)
+	inc.Extra = maps.Clone(inc.Extra)
+	for key, value := range inc.Extra {
+		inc.Extra[key] = l.masked(value)
+	}
 	l.config.Includes = append(l.config.Includes, inc)
 	return []*node{l.expand(tree, file.Place)}
 }

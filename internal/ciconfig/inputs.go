@@ -120,7 +120,7 @@ func (l *loader) input(e entry, given *node, at pos) *node {
 	if v != nil {
 		at = v.at
 		if v.is(text) && strings.ContainsAny(v.text, "$%") {
-			v = newText(v.at, Expand(v.text, l.shown))
+			v = newText(v.at, l.inserted(v.text))
 		}
 	} else if v = spec.get("default"); v != nil {
 		what, at = "default", v.at
@@ -266,7 +266,7 @@ func (in *interpolation) value(inner string) (*node, string) {
 			if slices.ContainsFunc(names(v.text), in.l.masks) {
 				return nil, "function evaluation error: variable expansion error: masked variables cannot be expanded"
 			}
-			v = newText(v.at, Expand(v.text, in.l.shown))
+			v = newText(v.at, in.l.inserted(v.text))
 		case m != nil && v.is(text):
 			v = newText(v.at, truncate(v.text, m[1], m[2]))
 		case f == "expand_vars" || m != nil:

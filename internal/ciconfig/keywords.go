@@ -297,8 +297,8 @@ func (c *checker) artifacts(n *node, path string) *Artifacts {
 				a.Access = map[bool]string{true: "all", false: "developer"}[c.boolean(v, path, "public")]
 			}
 		case "access":
-			if a.Access = v.text; !slices.Contains([]string{"all", "developer", "none"}, v.text) {
-				c.add(v, path, "access should be one of: none, developer, all")
+			if a.Access = v.text; !slices.Contains([]string{"all", "developer", "maintainer", "none"}, v.text) {
+				c.add(v, path, "access should be one of: none, developer, maintainer, all")
 			}
 		}
 	}

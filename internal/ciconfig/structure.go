@@ -123,8 +123,10 @@ func (c *checker) globals(to *Config, root *node) {
 		stages = c.texts(n, "stages", "config should be an array of strings")
 	}
 	to.Stages = []string{".pre"}
+	seen := map[string]bool{".pre": true, ".post": true}
 	for _, s := range stages {
-		if s != ".pre" && s != ".post" && !slices.Contains(to.Stages, s) {
+		if !seen[s] {
+			seen[s] = true
 			to.Stages = append(to.Stages, s)
 		}
 	}

@@ -27,6 +27,24 @@ func (v Variables) Lookup(key string) (Variable, bool) {
 	return Variable{}, false
 }
 
+// minHidden is the length from which a value is looked for in texts: shorter ones stand there by chance.
+const minHidden = 4
+
+// hide takes values out of a text, also where they lost slashes as paths do.
+func (v Variables) hide(s string, secret func(*Variable) bool) string {
+	for i := range v {
+		if !secret(&v[i]) {
+			continue
+		}
+		for _, value := range []string{v[i].Value, strings.Trim(v[i].Value, "/")} {
+			if len(value) >= minHidden {
+				s = strings.ReplaceAll(s, value, "[MASKED]")
+			}
+		}
+	}
+	return s
+}
+
 func (v Variables) unmasked() Variables {
 	return slices.DeleteFunc(slices.Clone(v), func(one Variable) bool { return one.Masked })
 }
