@@ -115,7 +115,7 @@ func tooOpen(v, parent access.Visibility) error {
 // else.
 func (s *Service) checkRestricted(by access.Actor, v access.Visibility, f *fault.Fields) {
 	if !by.Admin() && slices.Contains(s.Settings.Current().RestrictedVisibilityLevels, v.String()) {
-		f.Add("visibility_level", "%s has been restricted by your %s administrator", v, s.Settings.Instance().Names.Title())
+		f.Add("visibility_level", "%s has been restricted by your %s administrator", v, s.Settings.Instance().Names.Text())
 	}
 }
 

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -234,9 +235,14 @@ func (s *Service) EraseJob(ctx context.Context, by access.Actor, p *project.Proj
 		return nil, errNotErasable
 	}
 	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		if j, err = found(postgres.One[Job](ctx, tx, sqlErase, j.ID, s.Clock.Now())); err != nil {
+		erased, err := postgres.One[Job](ctx, tx, sqlErase, j.ID, s.Clock.Now())
+		if errors.Is(err, postgres.ErrNoRows) {
+			return errNotErasable // somebody else was quicker
+		}
+		if err != nil {
 			return err
 		}
+		j = &erased
 		if err := s.Artifacts.EraseAll(ctx, tx, j.ID); err != nil {
 			return err
 		}

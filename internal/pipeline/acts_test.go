@@ -236,6 +236,59 @@ func TestAProtectedRefIsActedOnByThoseWhoMayUpdateIt(t *testing.T) {
 	w.as(t, access.Maintainer).Do(t, "POST", w.at("/jobs/%d/play", id), nil).WantStatus(t, 200)
 }
 
+// leftLog is a job of a developer that has ended and left a log.
+func (w *world) leftLog(t testing.TB) (id int64) {
+	t.Helper()
+	pl := w.create(t)
+	id = w.jobs(t, pl.ID)["a"].ID
+	w.start(t, pl.ID, "a")
+	w.in(t, func(tx pgx.Tx) error {
+		var b pgx.Batch
+		if err := w.artifacts.BeginLog(&b, w.project.ID, id); err != nil {
+			return err
+		}
+		return tx.SendBatch(t.Context(), &b).Close()
+	})
+	if _, err := w.artifacts.AppendLog(t.Context(), id, 0, []byte("hello\n")); err != nil {
+		t.Fatal(err)
+	}
+	w.in(t, func(tx pgx.Tx) error {
+		if _, err := w.Finish(t.Context(), tx, id, passed); err != nil {
+			return err
+		}
+		return w.artifacts.CloseLog(t.Context(), tx, id)
+	})
+	return id
+}
+
+func TestAJobOfAProtectedRefIsErasedByMaintainersAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, `a: {script: [x]}`)
+	first, second := w.leftLog(t), w.leftLog(t)
+	w.do(t, access.Developer, first, "erase", 201)
+	w.as(t, access.Maintainer).Do(t, "POST", w.at("/protected_branches"), url.Values{"name": {"main"}}).WantStatus(t, 201)
+	w.as(t, access.Developer).Do(t, "POST", w.at("/jobs/%d/erase", second), nil).WantStatus(t, 403)
+	w.do(t, access.Maintainer, second, "erase", 201)
+}
+
+func TestOfManyWhoEraseAJobAtOnceOneDoes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, `a: {script: [x]}`)
+	id := w.leftLog(t)
+	client := w.as(t, access.Developer)
+	answers := make(chan int, 8)
+	for range cap(answers) {
+		go func() { answers <- client.Do(t, "POST", w.at("/jobs/%d/erase", id), nil).Status }()
+	}
+	got := map[int]int{}
+	for range cap(answers) {
+		got[<-answers]++
+	}
+	if got[201] != 1 || got[403] != 7 {
+		t.Errorf("answers: %v", got)
+	}
+}
+
 func TestAnErasedJobHasNoLogAnyMore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, `a: {script: [x]}`)

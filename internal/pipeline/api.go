@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -116,7 +117,8 @@ type commonForm struct {
 	FinishedAt     *httpapi.Time `json:"finished_at"`
 	ErasedAt       *httpapi.Time `json:"erased_at"`
 	Duration       *float64      `json:"duration"`
-	QueuedDuration *float64      `json:"queued_duration"`
+	QueuedDuration float64       `json:"queued_duration"`
+	Archived       bool          `json:"archived"`
 	User           *user.Profile `json:"user"`
 	Commit         *commitForm   `json:"commit"`
 	Pipeline       basicForm     `json:"pipeline"`
@@ -133,7 +135,6 @@ type JobForm struct {
 	Runner            *runner.Form  `json:"runner"`
 	RunnerManager     any           `json:"runner_manager"`
 	ArtifactsExpireAt *httpapi.Time `json:"artifacts_expire_at"`
-	Archived          bool          `json:"archived"`
 	TagList           []string      `json:"tag_list"`
 }
 
@@ -190,7 +191,7 @@ func (s *Service) around(ctx context.Context, to access.Actor, p *project.Projec
 	if a.runners, err = s.Runners.Forms(ctx, runners...); err != nil {
 		return nil, err
 	}
-	left, err := s.Artifacts.Files(ctx, ids...)
+	left, err := s.Left(ctx, to, p, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -228,18 +229,15 @@ func (s *Service) commonForm(a *around, j *Job) commonForm {
 		ID: j.ID, Status: j.Status, Stage: j.Stage, Name: j.Name, Ref: pl.Ref, Tag: pl.Tag, Coverage: j.Coverage, AllowFailure: j.AllowFailure,
 		CreatedAt: httpapi.Time(j.CreatedAt), StartedAt: httpapi.At(j.StartedAt), FinishedAt: httpapi.At(j.FinishedAt), ErasedAt: httpapi.At(j.ErasedAt),
 		Pipeline: s.basicForm(a.project, pl), WebURL: s.page(a.project, "jobs/"+strconv.FormatInt(j.ID, 10)),
-		Project: jobProject{a.project.Settings.CIJobTokenScopeEnabled},
+		Project: jobProject{a.project.Settings.CIJobTokenScopeEnabled}, Archived: s.Archived(j),
 	}
 	now := s.Clock.Now()
 	f.Duration = seconds(j.StartedAt, j.FinishedAt)
 	if j.Status == Running {
 		f.Duration = seconds(j.StartedAt, &now)
 	}
-	if j.QueuedAt != nil {
-		f.QueuedDuration = seconds(j.QueuedAt, j.StartedAt)
-		if j.Status == Pending {
-			f.QueuedDuration = seconds(j.QueuedAt, &now)
-		}
+	if j.QueuedAt != nil { // up to when it began, ended without beginning, or now
+		f.QueuedDuration = cmp.Or(j.StartedAt, j.FinishedAt, &now).Sub(*j.QueuedAt).Seconds()
 	}
 	if j.Status == Failed {
 		f.FailureReason = j.FailureReason
@@ -256,7 +254,7 @@ func (s *Service) commonForm(a *around, j *Job) commonForm {
 }
 
 func (s *Service) jobForm(a *around, j *Job) JobForm {
-	f := JobForm{commonForm: s.commonForm(a, j), Artifacts: []fileForm{}, Archived: s.Archived(j), TagList: j.Tags}
+	f := JobForm{commonForm: s.commonForm(a, j), Artifacts: []fileForm{}, TagList: j.Tags}
 	if f.TagList == nil {
 		f.TagList = []string{}
 	}

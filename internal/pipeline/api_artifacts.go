@@ -143,7 +143,7 @@ func (s *Service) handleKeep(ctx context.Context, call httpapi.Call[*project.Pro
 	if err := s.mayUpdate(ctx, call.Actor, call.Subject, pl); err != nil {
 		return JobForm{}, err
 	}
-	if _, err := s.Archive(ctx, call.Actor, call.Subject, j); err != nil {
+	if _, err := s.archive(ctx, j); err != nil {
 		return JobForm{}, err
 	}
 	err = s.DB.InTx(ctx, func(tx pgx.Tx) error { return s.Artifacts.Keep(ctx, tx, j.ID) })

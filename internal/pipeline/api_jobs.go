@@ -103,7 +103,7 @@ type runnerJobForm struct {
 func (s *Service) handleRunnerJobs(ctx context.Context, call httpapi.Call[httpapi.None, runnerJobsParams]) (httpapi.List[runnerJobForm], error) {
 	var none httpapi.List[runnerJobForm]
 	in := call.Params
-	r, err := s.Runners.Owned(ctx, call.Actor, in.ID)
+	r, err := s.Runners.Used(ctx, call.Actor, in.ID)
 	if err != nil {
 		return none, err
 	}

@@ -17,7 +17,6 @@ import (
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
-	"stithy/internal/user"
 )
 
 const (
@@ -28,18 +27,15 @@ const (
 
 // actorOf is a person as they are now, for what happens in their name while they
 // are away. Who is kept out acts no more.
-func (s *Service) actorOf(ctx context.Context, id *int64) (access.Actor, bool, error) {
+func (s *Service) actorOf(ctx context.Context, id *int64) (by access.Actor, may bool, err error) {
 	if id == nil {
 		return access.Actor{}, false, nil
 	}
-	u, err := s.Users.Find(ctx, *id)
-	if fault.Is(err, fault.NotFound) {
+	by, err = s.Tokens.Later(ctx, *id)
+	if _, refused := fault.Of(err); refused {
 		return access.Actor{}, false, nil
 	}
-	if err != nil {
-		return access.Actor{}, false, err
-	}
-	return access.Actor{Person: u.Person(), Account: u}, u.State == user.Active, nil
+	return by, err == nil, err
 }
 
 // Bridge lets a bridge make its pipeline. It may run any number of times: the
@@ -177,7 +173,7 @@ func (s *Service) forwarded(ctx context.Context, p *project.Project, parent *Pip
 	if err != nil {
 		return passedOn{}, err
 	}
-	outer, err := s.outer(ctx, s.DB, p.ID, protected, "")
+	outer, _, err := s.outer(ctx, by, On{Project: p, Ref: parent.Ref, Tag: parent.Tag, Protected: protected})
 	if err != nil {
 		return passedOn{}, err
 	}

@@ -64,6 +64,12 @@ func refused(texts ...string) error {
 	return &fault.Error{Kind: fault.Rejected, Fields: fault.Fields{"base": texts}}
 }
 
+// textOf is what a refusal says.
+func textOf(err error) string {
+	f, _ := fault.Of(err)
+	return strings.Join(f.Fields["base"], ", ")
+}
+
 // What is wrong with a wish, in the words that clients know.
 var (
 	errDisabled    = refused("Pipelines are disabled!")
@@ -73,6 +79,7 @@ var (
 	errAmbiguous   = refused("Ref is ambiguous")
 	errNoCommit    = refused("Commit not found")
 	errNoConfig    = refused("Missing CI config file")
+	errTooLarge    = refused(fmt.Sprintf("The CI config file is larger than %d kB", ciconfig.MaxFile>>10))
 	errFiltered    = refused("Pipeline filtered out by workflow rules.")
 	errNoJobs      = refused("Pipeline will not run for the selected trigger. The rules configuration prevented any jobs from being added to the pipeline.")
 	errTooMany     = refused("Too many pipelines created in the last minute. Try again later.")
@@ -93,11 +100,18 @@ func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Projec
 		c.pipeline.Status = Skipped
 		return s.write(ctx, d)
 	}
+	failed := func(problems ...string) (*Pipeline, error) {
+		text := strings.Join(problems, ", ")
+		c.pipeline.Status, c.pipeline.YAMLErrors, c.pipeline.FailureReason = Failed, new(cut(text, maxYAMLErrors)), new("config_error")
+		return s.write(ctx, d)
+	}
 	name, content, err := s.configuration(ctx, by, c, &w)
-	if err != nil {
-		if errors.Is(err, errNoConfig) && w.Source == FromPush {
-			return nil, nil
-		}
+	switch {
+	case errors.Is(err, errNoConfig) && w.Source == FromPush:
+		return nil, nil
+	case errors.Is(err, errTooLarge) && w.quiet():
+		return failed(textOf(err))
+	case err != nil:
 		return nil, err
 	}
 	if err := s.gather(ctx, by, c); err != nil {
@@ -111,9 +125,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Projec
 		if !w.quiet() {
 			return nil, refused(problems...)
 		}
-		text := strings.Join(problems, ", ")
-		c.pipeline.Status, c.pipeline.YAMLErrors, c.pipeline.FailureReason = Failed, new(cut(text, maxYAMLErrors)), new("config_error")
-		return s.write(ctx, d)
+		return failed(problems...)
 	}
 	switch {
 	case plan.Outcome == ciconfig.Filtered && w.Source == FromPush, plan.Outcome == ciconfig.NoJobs && w.Source == FromPush:
@@ -355,10 +367,12 @@ func (s *Service) configuration(ctx context.Context, by access.Actor, c *scene, 
 	path := s.ConfigPath(c.project)
 	file, err := s.configFile(ctx, f, c, path)
 	var missing *ciconfig.FetchError
-	if errors.As(err, &missing) && path == s.Names.CIFile() {
+	if errors.As(err, &missing) && missing.Reason == ciconfig.FileAbsent && path == s.Names.CIFile() {
 		file, err = f.read(ctx, c.project, c.repo, c.commit.ID, ".gitlab-ci.yml") // what clients know besides
 	}
 	switch {
+	case errors.As(err, &missing) && missing.Reason == ciconfig.TooLarge:
+		return "", nil, errTooLarge
 	case errors.As(err, &missing):
 		return "", nil, errNoConfig
 	case err != nil:
@@ -390,7 +404,7 @@ func (s *Service) plan(
 	ctx, cancel := context.WithTimeout(ctx, fetchAll)
 	defer cancel()
 	config, problems, err := ciconfig.Load(ctx, s.sourceFor(by, w), ciconfig.LoadOptions{
-		Content: content, Name: name, Place: w.place, Facts: c.facts, Inputs: w.inputs, Child: w.Source == FromParent,
+		Content: content, Name: name, Place: w.place, Facts: c.facts, Inputs: w.inputs, Child: w.Source == FromParent, Kept: w.quiet(),
 	})
 	if err != nil {
 		return nil, nil, err

@@ -94,7 +94,7 @@ func (s *Service) setServer(set func(key, value string)) {
 		set("CI_SERVER_PORT", port)
 		set("CI_SERVER_PROTOCOL", u.Scheme)
 	}
-	set("CI_SERVER_NAME", s.Names.Title())
+	set("CI_SERVER_NAME", s.Names.Text())
 	set("CI_SERVER_VERSION", setting.Version)
 	parts := strings.SplitN(setting.Version, ".", 3)
 	for i, name := range []string{"MAJOR", "MINOR", "PATCH"} {
@@ -117,19 +117,59 @@ func (s *Service) ConfigPath(p *project.Project) string {
 	return s.Names.CIFile()
 }
 
-// outer are the variables that a project's jobs get from it, its groups and the
-// instance.
-func (s *Service) outer(ctx context.Context, q postgres.Querier, projectID int64, protected bool, environment string) (ciconfig.Variables, error) {
-	lineage, err := postgres.Value[[]int64](ctx, q, sqlLineage, projectID)
-	if err != nil {
-		return nil, err
+// On is what somebody is given variables for: something that runs on a ref.
+type On struct {
+	Project     *project.Project
+	Ref         string // short
+	Tag         bool
+	Protected   bool    // as the rules of the project have it now
+	Lineage     []int64 // the groups above the project, from the top; looked up when empty
+	Environment string  // "" for none
+}
+
+// VariablesFor reads what somebody is given of the variables of a project, its
+// groups and the instance, and reports whether they are given any. It is the only
+// place that decides it, for whatever is checked, planned or run: those who may
+// run pipelines on the ref now are given all that fit it, everyone else nothing,
+// so that nothing which a variable decides tells them of its value.
+func (s *Service) VariablesFor(ctx context.Context, by access.Actor, on On) (vars []variable.Variable, may bool, err error) {
+	if !access.Holds(by, access.CreatePipeline, on.Project.Place()) {
+		return nil, false, nil
 	}
-	all, err := s.Variables.ForJob(ctx, q, variable.Query{ProjectID: projectID, GroupIDs: lineage, Protected: protected, Environment: environment})
+	if on.Protected {
+		if may, err := s.Repositories.MayUpdateRef(ctx, by, on.Project, on.Ref, on.Tag); err != nil || !may {
+			return nil, false, err
+		}
+	}
+	vars, err = s.stored(ctx, on)
+	return vars, true, err
+}
+
+// stored reads the variables that something on a ref is given.
+func (s *Service) stored(ctx context.Context, on On) (vars []variable.Variable, err error) {
+	if len(on.Lineage) == 0 {
+		if on.Lineage, err = postgres.Value[[]int64](ctx, s.DB, sqlLineage, on.Project.ID); err != nil {
+			return nil, err
+		}
+	}
+	return s.Variables.ForJob(ctx, s.DB, variable.Query{
+		ProjectID: on.Project.ID, GroupIDs: on.Lineage, Protected: on.Protected, Environment: on.Environment,
+	})
+}
+
+// outer are the variables that somebody is given from a project, its groups and
+// the instance, as a configuration sees them.
+func (s *Service) outer(ctx context.Context, by access.Actor, on On) (vars ciconfig.Variables, given bool, err error) {
+	all, given, err := s.VariablesFor(ctx, by, on)
+	return forConfig(all), given, err
+}
+
+func forConfig(all []variable.Variable) ciconfig.Variables {
 	var vars ciconfig.Variables
 	for _, v := range all {
 		vars = append(vars, ciconfig.Variable{Key: v.Key, Value: v.Value.Reveal(), Raw: v.Raw, File: v.Type == variable.File, Masked: v.Masked})
 	}
-	return vars, err
+	return vars
 }
 
 // scene is all that decides what a pipeline holds.
@@ -140,22 +180,26 @@ type scene struct {
 	pipeline  Pipeline // without an id
 	variables []Variable
 	protected bool
+	given     bool // whoever asks is given variables that are stored
 	facts     ciconfig.Facts
 }
 
 // gather collects the facts.
 func (s *Service) gather(ctx context.Context, by access.Actor, c *scene) error {
 	pl := &c.pipeline
-	outer, err := s.outer(ctx, s.DB, c.project.ID, c.protected, "")
+	on := On{Project: c.project, Ref: pl.Ref, Tag: pl.Tag, Protected: c.protected}
+	outer, given, err := s.outer(ctx, by, on)
 	if err != nil {
 		return err
 	}
+	c.given = given
 	own := forFile(c.variables)
 	c.facts = ciconfig.Facts{
 		Source: string(pl.Source), Ref: pl.Ref, Tag: pl.Tag, Protected: c.protected, Project: c.project.FullPath(),
 		Predefined: s.Predefined(c.project, pl, c.commit, c.protected, by.Person), Variables: append(outer, own...),
 		ForEnvironment: func(name string) ciconfig.Variables {
-			vars, err := s.outer(ctx, s.DB, c.project.ID, c.protected, name)
+			on.Environment = name
+			vars, _, err := s.outer(ctx, by, on)
 			if err != nil {
 				return append(outer, own...)
 			}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"stithy/internal/ciconfig"
 	"stithy/internal/gitstore"
@@ -27,7 +28,8 @@ type Lint struct {
 	Plan     *ciconfig.Plan // of a dry run
 }
 
-// Lint checks a configuration with the rights of whoever asks.
+// Lint checks a configuration with the rights of whoever asks. Who may not run
+// pipelines on the ref has it checked without variables.
 func (s *Service) Lint(ctx context.Context, by access.Actor, p *project.Project, q LintQuery) (*Lint, error) {
 	repo, err := s.Repositories.Open(ctx, p)
 	if err != nil {
@@ -56,27 +58,27 @@ func (s *Service) Lint(ctx context.Context, by access.Actor, p *project.Project,
 	case err != nil:
 		return nil, err
 	}
+	name, tag := shortRef(ref), strings.HasPrefix(ref, gitstore.Tags)
 	if _, err := repo.Ref(ctx, gitstore.Tags+ref); err == nil {
-		c.pipeline.Tag = true
+		tag = true
 	}
-	if c.protected, err = s.Repositories.ProtectedRef(ctx, s.DB, p.ID, shortRef(ref), c.pipeline.Tag); err != nil {
+	if c.protected, err = s.Repositories.ProtectedRef(ctx, s.DB, p.ID, name, tag); err != nil {
 		return nil, err
 	}
-	c.pipeline.ProjectID, c.pipeline.SHA, c.pipeline.BeforeSHA, c.pipeline.Ref = p.ID, string(c.commit.ID), string(gitstore.Zero), shortRef(ref)
-	c.pipeline.Source, c.pipeline.CreatedAt = FromPush, s.Clock.Now()
-	// Values of variables stay with those who may run pipelines: what a file asks
-	// of them shows in what is left of it.
+	c.pipeline = Pipeline{
+		ProjectID: p.ID, SHA: string(c.commit.ID), BeforeSHA: string(gitstore.Zero), Ref: name, Tag: tag, Source: FromPush, CreatedAt: s.Clock.Now(),
+	}
 	if err := s.gather(ctx, by, c); err != nil {
 		return nil, err
-	}
-	if !access.Holds(by, access.CreatePipeline, p.Place()) {
-		c.facts.Variables, c.facts.ForEnvironment = nil, nil
 	}
 	w := Wish{Source: FromPush, place: ciconfig.Place{Project: p.FullPath(), ProjectID: p.ID, SHA: c.pipeline.SHA}}
 	var content []byte
 	if q.Content != nil {
 		content = []byte(*q.Content)
 	} else if _, content, err = s.configuration(ctx, by, c, &w); err != nil {
+		if errors.Is(err, errTooLarge) {
+			return &Lint{Problems: []string{textOf(err)}}, nil
+		}
 		if errors.Is(err, errNoConfig) {
 			return &Lint{Problems: []string{"Please provide content of " + s.ConfigPath(p)}}, nil
 		}
@@ -89,6 +91,11 @@ func (s *Service) Lint(ctx context.Context, by access.Actor, p *project.Project,
 	config, problems, err := ciconfig.Load(ctx, src, ciconfig.LoadOptions{Content: content, Name: s.ConfigPath(p), Place: w.place, Facts: c.facts})
 	if err != nil {
 		return nil, err
+	}
+	if config != nil && !c.given {
+		config.Warnings = append(config.Warnings, ciconfig.Problem{
+			Message: "Variables of the project, its groups and the instance were left out: you may not run pipelines on '" + name + "'.",
+		})
 	}
 	l := &Lint{Problems: messages(problems), Found: problems, Config: config}
 	if len(problems) > 0 || !q.DryRun {

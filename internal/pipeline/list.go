@@ -31,9 +31,8 @@ const (
 		where j.runner_id = (select ?::bigint) and j.status = wanted.one and j.id > ? order by j.id limit ?) jobs`
 )
 
-// border is the id that a page by keyset lies beyond, and reach how many rows
-// of each status it may need.
-func border(req paging.Request) (id int64, reach int) {
+// border is the id that a page by keyset lies beyond.
+func border(req paging.Request) (id int64) {
 	if req.Desc {
 		id = math.MaxInt64
 	}
@@ -42,14 +41,17 @@ func border(req paging.Request) (id int64, reach int) {
 			id = after
 		}
 	}
-	if reach = req.PerPage + 1; !req.Keyset {
-		reach += req.Offset()
-	}
-	return id, reach
+	return id
 }
 
 // Jobs reads one page of a project's jobs, the newest first.
 func (s *Service) Jobs(ctx context.Context, projectID int64, f JobFilter, req paging.Request) (paging.Result[Job], error) {
+	return s.jobPage(ctx, func(reach int) *postgres.List { return s.jobList(projectID, f, req, reach) }, req)
+}
+
+// jobList is the list of a project's jobs, of which reach rows of each status
+// are looked at.
+func (s *Service) jobList(projectID int64, f JobFilter, req paging.Request, reach int) *postgres.List {
 	var l *postgres.List
 	switch {
 	case f.PipelineID != 0:
@@ -64,15 +66,14 @@ func (s *Service) Jobs(ctx context.Context, projectID int64, f JobFilter, req pa
 		}
 	case len(f.Statuses) > 0:
 		req.Desc = true
-		beyond, reach := border(req)
-		l = postgres.From(jobsByStatus, f.Statuses, projectID, f.Retried, beyond, reach)
+		l = postgres.From(jobsByStatus, f.Statuses, projectID, f.Retried, border(req), reach)
 	default:
 		l = postgres.From("jobs").Where("project_id = ?", projectID).Where("not bridge")
 	}
 	if !f.Retried {
 		l.Where("not retried")
 	}
-	return s.jobPage(ctx, l.Columns(jobColumns).Order(postgres.Key{Expr: "id", Desc: true}), req)
+	return l.Columns(jobColumns).Order(postgres.Key{Expr: "id", Desc: true})
 }
 
 // JobsOfRunner reads one page of what a runner had, the newest first unless
@@ -82,23 +83,29 @@ func (s *Service) JobsOfRunner(ctx context.Context, runnerID int64, of Status, r
 	if of != "" {
 		statuses = []Status{of}
 	}
-	beyond, reach := border(req)
-	l := postgres.From(jobsOfRunner, statuses, runnerID, beyond, reach)
-	if !req.Desc {
-		l = postgres.From(jobsOfRunnerUp, statuses, runnerID, beyond, reach)
-	}
-	return s.jobPage(ctx, l.Columns(jobColumns).Order(postgres.Key{Expr: "id", Desc: req.Desc}), req)
+	return s.jobPage(ctx, func(reach int) *postgres.List {
+		l := postgres.From(jobsOfRunner, statuses, runnerID, border(req), reach)
+		if !req.Desc {
+			l = postgres.From(jobsOfRunnerUp, statuses, runnerID, border(req), reach)
+		}
+		return l.Columns(jobColumns).Order(postgres.Key{Expr: "id", Desc: req.Desc})
+	}, req)
 }
 
-// jobPage reads one page of jobs. Nobody is told how many there are: counting them
-// would cost more than the page.
-func (s *Service) jobPage(ctx context.Context, l *postgres.List, req paging.Request) (paging.Result[Job], error) {
-	res, err := paging.FetchOf(ctx, s.DB, l, req, 0, func(j Job) []string { return []string{strconv.FormatInt(j.ID, 10)} })
-	if err == nil && !req.Keyset {
-		res.Total = req.Offset() + len(res.Items)
-		if res.More || (len(res.Items) == 0 && req.Page > 1) {
-			res.Total = paging.MaxTotal + 1
-		}
+// jobPage reads one page of jobs. A page by offset that is not the last is counted
+// besides, as far as lists are counted at all.
+func (s *Service) jobPage(ctx context.Context, list func(reach int) *postgres.List, req paging.Request) (paging.Result[Job], error) {
+	reach := req.PerPage + 1
+	if !req.Keyset {
+		reach += req.Offset()
+	}
+	res, err := paging.FetchOf(ctx, s.DB, list(reach), req, 0, func(j Job) []string { return []string{strconv.FormatInt(j.ID, 10)} })
+	if err != nil || req.Keyset {
+		return res, err
+	}
+	res.Total = req.Offset() + len(res.Items)
+	if res.More || (len(res.Items) == 0 && req.Page > 1) {
+		res.Total, err = paging.Count(ctx, s.DB, list(paging.MaxTotal+1))
 	}
 	return res, err
 }

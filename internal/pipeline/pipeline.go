@@ -155,6 +155,7 @@ type Job struct {
 	DownstreamID    *int64
 	RunnerID        *int64
 	Coverage        *float64
+	DebugLog        *bool // its log holds secrets; nil: not decided
 	CreatedAt       time.Time
 	QueuedAt        *time.Time
 	StartedAt       *time.Time

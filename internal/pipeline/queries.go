@@ -5,7 +5,7 @@ const (
 	user_id, push_id, schedule_id, parent_id, root_id, child, depth, committed_at, started_at, finished_at, created_at, updated_at`
 	jobColumns = `id, project_id, pipeline_id, spec_id, user_id, bridge, name, stage, stage_index, status, failure_reason, exit_code, run_when,
 	allow_failure, needs, tags, interruptible, retried, retries, start_in, scheduled_at, environment, resource_group_id, downstream_id,
-	runner_id, coverage, created_at, queued_at, started_at, finished_at, erased_at, updated_at`
+	runner_id, coverage, debug_log, created_at, queued_at, started_at, finished_at, erased_at, updated_at`
 )
 
 const (
@@ -40,7 +40,10 @@ where g.id = any($1::bigint[])`
 		and status = 'running' and started_at is not null for share`
 	sqlWaitingJob = `select ` + jobColumns + ` from jobs where id = $1 and status = 'pending' and not retried and not bridge`
 	sqlSpecOf     = `select s.document from jobs j join job_specs s on s.id = j.spec_id where j.id = $1`
-	sqlStart      = `update jobs set status = $2, runner_id = $3, started_at = $4, updated_at = $4 where id = $1 and status = 'pending'`
+	sqlStart      = `update jobs set status = $2, runner_id = $3, started_at = $4, updated_at = $4, debug_log = false where id = $1 and status = 'pending'`
+
+	// Nothing takes the mark away again.
+	sqlMarkDebugLog = `update jobs set debug_log = true where id = $1 and debug_log is not true`
 
 	sqlUpdateJob = `
 update jobs set status = $2, failure_reason = $3, exit_code = $4, allow_failure = $5, retried = $6, scheduled_at = $7, downstream_id = $8,

@@ -17,5 +17,15 @@ const (
 		order by started_at, id limit 100000`
 	sqlCoverage = `select avg(coverage) from jobs where pipeline_id = $1 and not retried and coverage is not null`
 
+	// Whether a pipeline is another one of the same project, or a child of it, at
+	// any depth.
+	sqlFollows = `
+with recursive up(id, parent_id, level) as (
+	select id, parent_id, 1 from pipelines where id = $1 and project_id = $3
+	union all
+	select p.id, p.parent_id, up.level + 1 from up join pipelines p on p.id = up.parent_id and p.project_id = $3 where up.level < 100
+)
+select exists (select from up where id = $2)`
+
 	sqlJobIDsAfter = `select id from jobs where project_id = $1 and id > $2 order by id limit $3`
 )

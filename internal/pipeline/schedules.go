@@ -300,6 +300,30 @@ func (s *Service) ScheduleVariables(ctx context.Context, id int64) ([]Variable, 
 	return vars, nil
 }
 
+// giver is who gave a pipeline its variables: whoever made it, or the owner of the
+// schedule that it or the first of its line came from, whoever played that;
+// nobody once the schedule is gone.
+func (s *Service) giver(ctx context.Context, pl *Pipeline) (*int64, error) {
+	first := pl
+	if pl.RootID != nil {
+		var err error
+		if first, err = s.Known(ctx, s.DB, *pl.RootID); err != nil {
+			return nil, notFoundIsNil(err)
+		}
+	}
+	switch {
+	case first.Source != FromSchedule:
+		return pl.UserID, nil
+	case first.ScheduleID == nil:
+		return nil, nil
+	}
+	sc, err := foundSchedule(postgres.One[Schedule](ctx, s.DB, sqlScheduleByID, *first.ScheduleID))
+	if err != nil {
+		return nil, notFoundIsNil(err)
+	}
+	return sc.OwnerID, nil
+}
+
 // scheduleBatch is how many schedules one look at the clock starts.
 const scheduleBatch = 1000
 

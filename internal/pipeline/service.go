@@ -27,6 +27,7 @@ import (
 	"stithy/internal/repository"
 	"stithy/internal/runner"
 	"stithy/internal/setting"
+	"stithy/internal/token"
 	"stithy/internal/user"
 	"stithy/internal/variable"
 )
@@ -39,6 +40,7 @@ type Deps struct {
 	Box          *secretbox.Box
 	Settings     *setting.Service
 	Users        *user.Service
+	Tokens       *token.Service
 	Groups       *group.Service
 	Projects     *project.Service
 	Repositories *repository.Service

@@ -63,7 +63,7 @@ func hiddenProject(err error) error {
 // read reads a file of a commit.
 func (f *files) read(ctx context.Context, p *project.Project, repo *gitstore.Repo, sha gitstore.OID, path string) (ciconfig.File, error) {
 	path = strings.TrimPrefix(path, "/")
-	if gitstore.CheckPath(path) != nil {
+	if sha == "" || gitstore.CheckPath(path) != nil { // nothing is in a repository without a commit
 		return ciconfig.File{}, &ciconfig.FetchError{Reason: ciconfig.FileAbsent}
 	}
 	e, err := repo.Find(ctx, sha, path)
@@ -112,6 +112,9 @@ func (f *files) Glob(ctx context.Context, at ciconfig.Place, pattern string) ([]
 
 // tree lists the files of a commit, by path.
 func tree(ctx context.Context, repo *gitstore.Repo, sha gitstore.OID) ([]string, error) {
+	if sha == "" {
+		return nil, nil
+	}
 	entries, _, err := repo.Walk(ctx, sha, "", "", maxTreeSize)
 	var paths []string
 	for _, e := range entries {

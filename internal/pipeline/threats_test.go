@@ -1,10 +1,16 @@
 package pipeline_test
 
 import (
+	"archive/zip"
+	"bytes"
+	"io"
 	"net/url"
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/artifact"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/pipeline"
@@ -123,37 +129,62 @@ func TestCI15_WhatJobsLeaveIsForThoseWhoMaySeeThem(t *testing.T) {
 	w := newWorld(t, simple)
 	pl := w.create(t)
 	id := w.jobs(t, pl.ID)["build"].ID
+	const canary = "canary-of-the-job"
+	var packed bytes.Buffer
+	z := zip.NewWriter(&packed)
+	f, err := z.CreateHeader(&zip.FileHeader{Name: "a.txt", Method: zip.Store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(f, canary)
+	_ = z.Close()
+	for kind, text := range map[string]string{artifact.Archive: packed.String(), artifact.JUnit: `<testsuite><testcase name="` + canary + `"/></testsuite>`} {
+		format := map[string]artifact.Format{artifact.Archive: artifact.Zip, artifact.JUnit: artifact.Raw}[kind]
+		if _, err := w.artifacts.Store(t.Context(), artifact.File{ProjectID: w.project.ID, JobID: id, Type: kind, Format: format, Filename: canary}, strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.DB.InTx(t.Context(), func(tx pgx.Tx) error {
+		var b pgx.Batch
+		if err := w.artifacts.BeginLog(&b, w.project.ID, id); err != nil {
+			return err
+		}
+		return tx.SendBatch(t.Context(), &b).Close()
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.artifacts.AppendLog(t.Context(), id, 0, []byte(canary)); err != nil {
+		t.Fatal(err)
+	}
+	w.exec(t, `update pipelines set status = 'success' where id = $1`, pl.ID)
 	paths := []string{
 		w.at("/jobs/%d/artifacts", id), w.at("/jobs/%d/artifacts/a.txt", id), w.at("/jobs/artifacts/main/download?job=build"),
 		w.at("/jobs/artifacts/main/raw/a.txt?job=build"), w.at("/jobs/%d/trace", id), w.at("/jobs/%d", id), w.at("/pipelines/%d/test_report", pl.ID),
 	}
-	check := func(role access.Role, want ...int) {
+	check := func(role access.Role, want int) {
 		t.Helper()
 		for _, path := range paths {
-			got := w.as(t, role).Do(t, "GET", path, nil).Status
-			ok := false
-			for _, status := range want {
-				ok = ok || got == status
-			}
-			if !ok {
-				t.Errorf("%s for %d: %d, want one of %v", path, role, got, want)
+			got := w.as(t, role).Do(t, "GET", path, nil)
+			if got.Status != want || strings.Contains(got.Body, canary) != (want == 200) {
+				t.Errorf("%s for %d: %d %s, want %d", path, role, got.Status, got.Body, want)
 			}
 		}
 	}
-	check(access.Guest, 200, 404) // jobs are public: there is nothing yet
+	check(access.Guest, 200)
+	check(access.NoRole, 200)
 	w.exec(t, `update projects set settings = settings || '{"public_jobs": false}' where id = $1`, w.project.ID)
 	check(access.Guest, 403)
 	check(access.NoRole, 403)
-	check(access.Reporter, 200, 404)
+	check(access.Reporter, 200)
 	w.exec(t, `update projects set visibility = 0 where id = $1`, w.project.ID)
 	check(access.NoRole, 404)
 	check(access.Guest, 403)
 	w.exec(t, `update projects set settings = settings || '{"public_jobs": true}' where id = $1`, w.project.ID)
-	check(access.Guest, 200, 404)
+	check(access.Guest, 200)
 	w.exec(t, `update projects set features = features || '{"builds": "disabled"}' where id = $1`, w.project.ID)
-	check(access.Owner, 403, 404)
+	check(access.Owner, 403)
 	for _, path := range paths {
-		if got := w.Do(t, "GET", path, nil).Status; got == 200 {
+		if got := w.Do(t, "GET", path, nil); got.Status == 200 || strings.Contains(got.Body, canary) {
 			t.Errorf("%s is open to everybody", path)
 		}
 	}

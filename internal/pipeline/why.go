@@ -184,7 +184,7 @@ var reasonWords = map[Reason]string{
 	StaleSchedule:            "Its time passed while nothing could start it.",
 	JobExecutionTimeout:      "It ran longer than it may.",
 	ArchivedFailure:          "It is too old to be run.",
-	UnmetPrerequisites:       "What it needs could not be prepared.",
+	UnmetPrerequisites:       "What it needs could not be prepared. An ID token may not have an application of this instance as its audience.",
 	SchedulerFailure:         "It could not be handed to a runner. Try again.",
 	DataIntegrityFailure:     "What was planned for it cannot be read.",
 	UserBlocked:              "The account that it runs for may not be used any more.",

@@ -36,6 +36,7 @@ import (
 	"stithy/internal/runner"
 	"stithy/internal/setting"
 	"stithy/internal/setting/settingtest"
+	"stithy/internal/token"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 	"stithy/internal/variable"
@@ -98,6 +99,9 @@ func newWorld(t testing.TB, config string) *world {
 		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Hasher: secretbox.NewHasher(1), Clock: now, Log: log,
 		ExternalURL: &url.URL{Scheme: "https", Host: "forge.example"}, Names: names,
 	})
+	tokens := token.New(token.Deps{
+		DB: w.db, Bus: events, Box: box, Settings: w.settings, Users: w.users, Clock: now, Log: log, ExternalURL: &url.URL{Scheme: "https", Host: "forge.example"}, Names: names,
+	})
 	groups := group.New(group.Deps{
 		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Clock: now, Log: log, ExternalURL: base,
 	})
@@ -114,7 +118,7 @@ func newWorld(t testing.TB, config string) *world {
 		DB: w.db, Bus: events, Box: box, Settings: w.settings, Groups: groups, Projects: w.projects, Clock: now, Log: log, ExternalURL: base, Names: names,
 	})
 	w.Service = pipeline.New(pipeline.Deps{
-		DB: w.db, Bus: events, Queue: queue, Box: box, Settings: w.settings, Users: w.users, Groups: groups, Projects: w.projects,
+		DB: w.db, Bus: events, Queue: queue, Box: box, Settings: w.settings, Users: w.users, Tokens: tokens, Groups: groups, Projects: w.projects,
 		Repositories: w.repositories, Variables: variable.New(w.db, events, box, now, w.settings), Artifacts: w.artifacts, Runners: w.runners, Clock: now, Log: log, ExternalURL: base, Names: names,
 		Outbound: outbound.New(func() outbound.Rules { return outbound.Rules{} }),
 	})

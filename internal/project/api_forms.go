@@ -164,17 +164,11 @@ func (t orNull) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(t))
 }
 
-// links are where the parts of a project are. A part that the viewer may not
-// use is left out.
+// links are where the parts of a project are, as far as this server has them.
 type links struct {
-	Self          string `json:"self"`
-	Issues        string `json:"issues,omitempty"`
-	MergeRequests string `json:"merge_requests,omitempty"`
-	RepoBranches  string `json:"repo_branches"`
-	Labels        string `json:"labels"`
-	Events        string `json:"events"`
-	Members       string `json:"members"`
-	ClusterAgents string `json:"cluster_agents"`
+	Self         string `json:"self"`
+	RepoBranches string `json:"repo_branches"`
+	Members      string `json:"members"`
 }
 
 // ciConfig is for those who may read the code.
@@ -477,8 +471,7 @@ func (s *Service) fullForm(to access.Actor, p *Project, around surroundings, for
 	full := fullForm{
 		basicForm: s.basicForm(to, p, around, form),
 		Links: links{
-			Self: api, RepoBranches: api + "/repository/branches", Labels: api + "/labels", Events: api + "/events",
-			Members: api + "/members", ClusterAgents: api + "/cluster_agents",
+			Self: api, RepoBranches: api + "/repository/branches", Members: api + "/members",
 		},
 		PackagesEnabled: set.PackagesEnabled, EmptyRepo: empty, Archived: p.Archived, Visibility: p.Visibility.String(),
 		ResolveOutdatedDiffDiscussions: set.ResolveOutdatedDiffDiscussions, IssuesEnabled: issues, MergeRequestsEnabled: requests,
@@ -509,10 +502,7 @@ func (s *Service) fullForm(to access.Actor, p *Project, around surroundings, for
 		full.SharedWithGroups = []shareForm{}
 	}
 	if issues {
-		full.Links.Issues, full.OpenIssuesCount = api+"/issues", new(0)
-	}
-	if requests {
-		full.Links.MergeRequests = api + "/merge_requests"
+		full.OpenIssuesCount = new(0)
 	}
 	if code {
 		full.ciConfig = &ciConfig{CIConfigPath: set.CIConfigPath}

@@ -178,7 +178,7 @@ func (s *Service) restricted(by access.Actor, v access.Visibility) bool {
 
 func (s *Service) checkRestricted(by access.Actor, v access.Visibility, f *fault.Fields) {
 	if s.restricted(by, v) {
-		f.Add("visibility_level", "%s has been restricted by your %s administrator", v, s.Names.Title())
+		f.Add("visibility_level", "%s has been restricted by your %s administrator", v, s.Names.Text())
 	}
 }
 

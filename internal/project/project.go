@@ -53,6 +53,8 @@ type Project struct {
 	NamespaceAvatar     string
 
 	Role access.Role
+
+	powerless bool // see access.Place
 }
 
 // FullPath is the path that the project is found under.
@@ -67,7 +69,7 @@ func (p *Project) ModifiedAt() time.Time { return p.UpdatedAt }
 // Place is the project as the actor stands in it. Its features are part of
 // it, so that whoever asks for an ability asks for the feature, too.
 func (p *Project) Place() access.Place {
-	place := access.Place{Visibility: p.Visibility, Role: p.Role, Frozen: p.Archived}
+	place := access.Place{Visibility: p.Visibility, Role: p.Role, Frozen: p.Archived, Powerless: p.powerless}
 	runs := p.Features.Builds
 	switch p.Features.Repository {
 	case Off:
@@ -88,7 +90,7 @@ func (p *Project) Place() access.Place {
 	}
 	if p.Settings.PublicJobs {
 		place.Lowered = map[access.Ability]access.Role{
-			access.ReadPipelines: access.Guest, access.ReadJobs: access.Guest, access.DownloadArtifacts: access.Guest,
+			access.ReadPipelines: access.Guest, access.ReadJobs: access.Guest, access.ViewJobs: access.Guest, access.DownloadArtifacts: access.Guest,
 		}
 	}
 	return place

@@ -41,7 +41,7 @@ type Deps struct {
 type Service struct {
 	Deps
 	code     Repositories // nil where there is no room for it
-	jobOpens func(context.Context, access.Actor, *Project) (bool, error)
+	jobReach func(context.Context, access.Actor, *Project) (Reach, error)
 }
 
 // New puts the room together.
@@ -64,29 +64,48 @@ func (s *Service) Find(ctx context.Context, a access.Actor, id int64) (*Project,
 	if err != nil {
 		return nil, missing(err)
 	}
+	if a.Credential.Kind == access.JobToken {
+		if err := s.limit(ctx, a, &p); err != nil {
+			return nil, err
+		}
+	}
 	if !access.Sees(a, p.Place()) {
 		return nil, fault.Missing("Project")
-	}
-	if a.Credential.Kind == access.JobToken {
-		if opens, err := s.jobTokens(ctx, a, &p); err != nil || !opens {
-			return nil, cmp.Or(err, fault.Missing("Project"))
-		}
 	}
 	return &p, nil
 }
 
-// JobTokensBy says which projects the token of a job opens beside those that
-// its person sees anyway. Until it is said, none. It is called while the
-// application is put together.
-func (s *Service) JobTokensBy(opens func(context.Context, access.Actor, *Project) (bool, error)) {
-	s.jobOpens = opens
+// Reach is how much of a person's rights in a project the token of a job has.
+type Reach int
+
+const (
+	Outside Reach = iota // none: the job is a stranger
+	LetIn                // the role that the person has there
+	Home                 // all of them: it is the job's own project
+)
+
+// JobTokensBy says how far the token of a job reaches into a project. Until it
+// is said, it is a stranger's everywhere. It is called while the application is
+// put together.
+func (s *Service) JobTokensBy(reach func(context.Context, access.Actor, *Project) (Reach, error)) {
+	s.jobReach = reach
 }
 
-func (s *Service) jobTokens(ctx context.Context, a access.Actor, p *Project) (bool, error) {
-	if s.jobOpens == nil {
-		return false, nil
+// limit takes away what the token of a job does not have of its person's
+// rights: outside of the job's own project those on the whole instance, and
+// where the job is not let in also the role.
+func (s *Service) limit(ctx context.Context, a access.Actor, p *Project) (err error) {
+	reach := Outside
+	if s.jobReach != nil {
+		if reach, err = s.jobReach(ctx, a, p); err != nil {
+			return err
+		}
 	}
-	return s.jobOpens(ctx, a, p)
+	p.powerless = reach < Home
+	if reach < LetIn {
+		p.Role = access.NoRole
+	}
+	return nil
 }
 
 // FindByRef reads a project by id or full path. moved reports that the path
