@@ -99,6 +99,11 @@ func (s *Service) handleTrace(ctx context.Context, call httpapi.Call[httpapi.Non
 	if err != nil {
 		return none, fault.New(fault.TooLarge)
 	}
+	if call.Params.DebugTrace {
+		if err := s.Pipelines.MarkDebugLog(ctx, r.JobID); err != nil {
+			return none, err
+		}
+	}
 	size, err := s.append(ctx, r, offset, piece)
 	if at, moved := errors.AsType[*artifact.OffsetError](err); moved {
 		return none, httpapi.FaultWith(fault.New(fault.OutOfRange), answer(r.Status, "Range", span(at.Size)))
@@ -122,6 +127,7 @@ type stateParams struct {
 	Checksum      string           `param:"checksum" doc:"Deprecated, use output"`
 	Output        outputParams     `param:"output" doc:"The log that was sent"`
 	ExitCode      httpapi.Opt[int] `param:"exit_code" doc:"What the script ended with"`
+	DebugTrace    bool             `param:"debug_trace" doc:"The log may hold more than the job wrote"`
 	Info          infoParams       `param:"info" doc:"What the machine says of itself"`
 }
 
@@ -136,6 +142,11 @@ func (s *Service) handleState(ctx context.Context, call httpapi.Call[httpapi.Non
 	r, err := s.runOf(ctx, p.ID, presented(call, p.Token))
 	if err != nil {
 		return none, toRunner(err)
+	}
+	if p.DebugTrace {
+		if err := s.Pipelines.MarkDebugLog(ctx, r.JobID); err != nil {
+			return none, err
+		}
 	}
 	switch p.State {
 	case "running":
@@ -170,6 +181,9 @@ func (s *Service) handleUpload(ctx context.Context, call httpapi.Call[httpapi.No
 	if err != nil {
 		return 0, toRunner(err)
 	}
+	if err := artifact.CheckType(p.ArtifactType); err != nil {
+		return 0, err
+	}
 	f, err := call.File("file", maxUpload)
 	if err != nil {
 		return 0, err
@@ -181,6 +195,9 @@ func (s *Service) handleUpload(ctx context.Context, call httpapi.Call[httpapi.No
 
 func (s *Service) handleAuthorize(ctx context.Context, call httpapi.Call[httpapi.None, uploadParams]) (map[string]any, error) {
 	_, err := s.runOf(ctx, call.Params.ID, presented(call, call.Params.Token))
+	if err == nil {
+		err = artifact.CheckType(call.Params.ArtifactType)
+	}
 	return map[string]any{}, toRunner(err)
 }
 

@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"stithy/internal/artifact"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/pipeline"
@@ -408,4 +410,41 @@ func TestTheQueueIsMended(t *testing.T) {
 		t.Fatal(err)
 	}
 	takesAll(t, &w.Service.queue, Seeker{Scopes: OfInstance(), Untagged: true}, lost)
+}
+
+func TestAFileOfAnUnknownTypeIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	job, secret := w.running(t, w.project)
+	path := "/jobs/" + id(job) + "/artifacts"
+	for _, kind := range []string{strings.Repeat("x", 300), "../x", "trace", "%00", "Archive"} {
+		want(t, w.upload(path+"?artifact_type="+kind, archive(t), byJob(secret)), 400, "")
+		want(t, w.call("POST", path+"/authorize?artifact_type="+kind, nil, byJob(secret)), 400, "")
+	}
+	// All that a configuration may ask a runner for is taken.
+	for kind := range reportForms {
+		if err := artifact.CheckType(kind); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+func TestLostBytesOfAFileAreA500(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	job, secret := w.running(t, w.project)
+	path := "/jobs/" + id(job) + "/artifacts"
+	want(t, w.upload(path+"?artifact_type=archive&artifact_format=zip", archive(t), byJob(secret)), 201, "")
+	blobs, err := w.Artifacts.Blobs.List(t.Context(), "", "", 10)
+	if err != nil || len(blobs) != 1 {
+		t.Fatalf("%+v, %v", blobs, err)
+	}
+	if err := w.Artifacts.Blobs.Delete(t.Context(), blobs[0].Key); err != nil {
+		t.Fatal(err)
+	}
+	mine := "/projects/" + id(w.project.ID) + path
+	want(t, w.call("GET", path, nil, byJob(secret)), 500, "")
+	for _, address := range []string{mine, mine + "/out.txt"} {
+		want(t, w.call("GET", address, nil, w.as(t, w.ann)), 500, "")
+	}
 }

@@ -14,18 +14,22 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
+	"stithy/internal/oauth"
 	"stithy/internal/pipeline"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
-	"stithy/internal/user"
 	"stithy/internal/variable"
 )
 
 // gather reads all that a runner gets of a job. why is set when the job must
 // not run after all.
 func (s *Service) gather(ctx context.Context, a *Asking, c *claimed) (given *Payload, why pipeline.Reason, err error) {
-	who, p, err := s.person(ctx, c.job)
-	if err != nil || who == nil {
+	by, p, err := s.person(ctx, c.job)
+	if err != nil || p == nil {
+		return nil, pipeline.UserBlocked, err
+	}
+	stored, may, err := s.Pipelines.VariablesFor(ctx, by, c.on(p))
+	if err != nil || !may {
 		return nil, pipeline.UserBlocked, err
 	}
 	if feature, lacks := missing(&c.spec.Job, a.Features); lacks {
@@ -56,7 +60,7 @@ func (s *Service) gather(ctx context.Context, a *Asking, c *claimed) (given *Pay
 			return nil, "", err
 		}
 	}
-	deps, files, err := s.dependencies(ctx, who, p, c)
+	deps, files, err := s.dependencies(ctx, by, p, c)
 	if errors.Is(err, errDependency) {
 		return nil, pipeline.MissingDependency, nil
 	}
@@ -64,42 +68,61 @@ func (s *Service) gather(ctx context.Context, a *Asking, c *claimed) (given *Pay
 		return nil, "", err
 	}
 	h.Dependencies = deps
-	if h.Lists, err = s.lists(ctx, a, c, p, repo, who, files); err != nil {
+	if h.Lists, err = s.lists(ctx, a, c, p, repo, by, stored, files); err != nil {
 		return nil, "", err
 	}
-	if h.IDTokens, err = s.idTokens(ctx, c, p, who, &h.Lists); err != nil {
+	h.IDTokens, err = s.idTokens(ctx, c, p, by.Person, &h.Lists)
+	if errors.Is(err, oauth.ErrAudience) {
+		return nil, pipeline.UnmetPrerequisites, nil
+	}
+	if err != nil {
 		return nil, "", err
 	}
 	h.Depth = depth(&h.Lists, p.Settings.CIDefaultGitDepth)
 	built := h.build()
-	return &built, "", nil
+	if built.debugs() {
+		err = s.Pipelines.MarkDebugLog(ctx, c.job.ID)
+	}
+	return &built, "", err
 }
 
-// person is as whom the job runs, nil when that one may not run it any more:
-// rights are judged as they are now, not as they were when the job was made.
-func (s *Service) person(ctx context.Context, job *pipeline.Job) (*user.User, *project.Project, error) {
+// on is what the job is given variables for.
+func (c *claimed) on(p *project.Project) pipeline.On {
+	on := pipeline.On{Project: p, Ref: c.pipeline.Ref, Tag: c.pipeline.Tag, Protected: c.protected, Lineage: c.lineage}
+	if c.job.Environment != nil {
+		on.Environment = *c.job.Environment
+	}
+	return on
+}
+
+// debugs reports whether the log of the job will hold all that it does.
+func (p *Payload) debugs() bool {
+	var vars ciconfig.Variables
+	for _, v := range p.Variables {
+		vars = append(vars, ciconfig.Variable{Key: v.Key, Value: v.Value, Raw: v.Raw, File: v.File})
+	}
+	return pipeline.DebugLog(vars)
+}
+
+// person is as whom the job runs. There is no project when that one may not see
+// it any more: rights are judged as they are now, not as they were when the job
+// was made.
+func (s *Service) person(ctx context.Context, job *pipeline.Job) (access.Actor, *project.Project, error) {
 	if job.UserID == nil {
-		return nil, nil, nil
+		return access.Actor{}, nil, nil
 	}
-	u, err := s.Users.Find(ctx, *job.UserID)
-	if fault.Is(err, fault.NotFound) {
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	actor, err := s.Tokens.Admit(u, access.Credential{})
+	by, err := s.Tokens.Later(ctx, *job.UserID)
 	if _, refused := fault.Of(err); refused {
-		return nil, nil, nil
+		return access.Actor{}, nil, nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return access.Actor{}, nil, err
 	}
-	p, err := s.Projects.Find(ctx, actor, job.ProjectID)
-	if fault.Is(err, fault.NotFound) || (err == nil && !access.Holds(actor, access.CreatePipeline, p.Place())) {
-		return nil, nil, nil
+	p, err := s.Projects.Find(ctx, by, job.ProjectID)
+	if fault.Is(err, fault.NotFound) {
+		return access.Actor{}, nil, nil
 	}
-	return u, p, err
+	return by, p, err
 }
 
 // cloneURL is where a job fetches from, with its token.
@@ -142,20 +165,24 @@ type earlier struct {
 	ID     int64
 	Name   string
 	Erased bool
+
+	away []artifact.File // of a job of another pipeline: what this one may have
 }
 
 // dependencies are the jobs whose files this one gets, and all their files.
-func (s *Service) dependencies(ctx context.Context, who *user.User, p *project.Project, c *claimed) ([]Dependency, []artifact.File, error) {
-	jobs, err := s.before(ctx, who, p, c)
+func (s *Service) dependencies(ctx context.Context, by access.Actor, p *project.Project, c *claimed) ([]Dependency, []artifact.File, error) {
+	jobs, err := s.before(ctx, by, p, c)
 	if err != nil || len(jobs) == 0 {
 		return nil, nil, err
 	}
-	ids := make([]int64, 0, len(jobs))
+	var ids, here []int64
 	for _, j := range jobs {
 		if j.Erased {
 			return nil, nil, errDependency
 		}
-		ids = append(ids, j.ID)
+		if ids = append(ids, j.ID); j.away == nil {
+			here = append(here, j.ID)
+		}
 	}
 	gone, err := s.Artifacts.Expired(ctx, ids...)
 	if err != nil {
@@ -164,12 +191,13 @@ func (s *Service) dependencies(ctx context.Context, who *user.User, p *project.P
 	if len(gone) > 0 {
 		return nil, nil, errDependency
 	}
-	files, err := s.Artifacts.Files(ctx, ids...)
+	files, err := s.Artifacts.Files(ctx, here...)
 	if err != nil {
 		return nil, nil, err
 	}
 	var out []Dependency
 	for _, j := range jobs {
+		files = append(files, j.away...)
 		i := slices.IndexFunc(files, func(f artifact.File) bool { return f.JobID == j.ID && f.Type == artifact.Archive })
 		if i >= 0 {
 			out = append(out, Dependency{ID: j.ID, Name: j.Name, Filename: files[i].Filename, Size: files[i].Size})
@@ -180,7 +208,7 @@ func (s *Service) dependencies(ctx context.Context, who *user.User, p *project.P
 
 // before are the jobs whose files were asked for: those that the job needs, or
 // all of the earlier stages, or the ones that it lists.
-func (s *Service) before(ctx context.Context, who *user.User, p *project.Project, c *claimed) ([]earlier, error) {
+func (s *Service) before(ctx context.Context, by access.Actor, p *project.Project, c *claimed) ([]earlier, error) {
 	job := &c.spec.Job
 	var names []string
 	if c.spec.Needed != nil {
@@ -209,7 +237,7 @@ func (s *Service) before(ctx context.Context, who *user.User, p *project.Project
 		if need.Here() || !need.Artifacts || need.Job == "" {
 			continue
 		}
-		j, err := s.elsewhere(ctx, who, p, c, need)
+		j, err := s.elsewhere(ctx, by, p, c, need)
 		if errors.Is(err, postgres.ErrNoRows) {
 			if need.Optional {
 				continue
@@ -226,16 +254,20 @@ func (s *Service) before(ctx context.Context, who *user.User, p *project.Project
 
 // elsewhere finds a needed job of another pipeline or project. Of another
 // project it takes the right of whoever runs the job to read there.
-func (s *Service) elsewhere(ctx context.Context, who *user.User, p *project.Project, c *claimed, need ciconfig.Need) (earlier, error) {
+func (s *Service) elsewhere(ctx context.Context, by access.Actor, p *project.Project, c *claimed, need ciconfig.Need) (earlier, error) {
 	known := c.known(p)
 	if need.Project == "" {
 		id, err := strconv.ParseInt(ciconfig.Expand(need.Pipeline, known), 10, 64)
 		if err != nil {
 			return earlier{}, postgres.ErrNoRows
 		}
-		return postgres.One[earlier](ctx, s.DB, sqlFromPipeline, id, p.ID, ciconfig.Expand(need.Job, known))
+		j, err := postgres.One[earlier](ctx, s.DB, sqlFromPipeline, id, p.ID, ciconfig.Expand(need.Job, known))
+		if err != nil {
+			return earlier{}, err
+		}
+		return s.handed(ctx, access.Actor{Person: by.Person}, c, p, j)
 	}
-	actor := access.Actor{Person: who.Person(), Credential: access.Credential{Kind: access.JobToken, ID: c.job.ID}}
+	actor := access.Actor{Person: by.Person, Credential: access.Credential{Kind: access.JobToken, ID: c.job.ID}}
 	other, _, err := s.Projects.FindByRef(ctx, actor, ciconfig.Expand(need.Project, known))
 	if fault.Is(err, fault.NotFound) || (err == nil && !access.Holds(actor, access.DownloadArtifacts, other.Place())) {
 		return earlier{}, postgres.ErrNoRows
@@ -243,7 +275,36 @@ func (s *Service) elsewhere(ctx context.Context, who *user.User, p *project.Proj
 	if err != nil {
 		return earlier{}, err
 	}
-	return postgres.One[earlier](ctx, s.DB, sqlFromRef, other.ID, ciconfig.Expand(need.Ref, known), ciconfig.Expand(need.Job, known))
+	j, err := postgres.One[earlier](ctx, s.DB, sqlFromRef, other.ID, ciconfig.Expand(need.Ref, known), ciconfig.Expand(need.Job, known))
+	if err != nil {
+		return earlier{}, err
+	}
+	return s.handed(ctx, actor, c, other, j)
+}
+
+// handed adds to a job of another pipeline what it left and this one may have.
+// One that keeps its archive from whoever runs this job is not found.
+func (s *Service) handed(ctx context.Context, by access.Actor, c *claimed, of *project.Project, j earlier) (earlier, error) {
+	job, err := s.Pipelines.KnownJob(ctx, s.DB, j.ID)
+	if err != nil {
+		return earlier{}, err
+	}
+	if j.away, err = s.Pipelines.HandedTo(ctx, by, c.pipeline.ID, of, job); err != nil {
+		return earlier{}, err
+	}
+	all, err := s.Artifacts.Files(ctx, j.ID)
+	if err != nil {
+		return earlier{}, err
+	}
+	if hasArchive(all) && !hasArchive(j.away) {
+		return earlier{}, postgres.ErrNoRows
+	}
+	j.away = append([]artifact.File{}, j.away...)
+	return j, nil
+}
+
+func hasArchive(files []artifact.File) bool {
+	return slices.ContainsFunc(files, func(f artifact.File) bool { return f.Type == artifact.Archive })
 }
 
 // known are the variables that names of other pipelines may hold.
@@ -260,18 +321,8 @@ func (c *claimed) known(p *project.Project) ciconfig.Variables {
 
 // lists reads the variables of a job.
 func (s *Service) lists(
-	ctx context.Context, a *Asking, c *claimed, p *project.Project, repo *gitstore.Repo, who *user.User, files []artifact.File,
+	ctx context.Context, a *Asking, c *claimed, p *project.Project, repo *gitstore.Repo, by access.Actor, stored []variable.Variable, files []artifact.File,
 ) (l VariableLists, err error) {
-	environment := ""
-	if c.job.Environment != nil {
-		environment = *c.job.Environment
-	}
-	stored, err := s.Variables.ForJob(ctx, s.DB, variable.Query{
-		ProjectID: p.ID, GroupIDs: c.lineage, Protected: c.protected, Environment: environment,
-	})
-	if err != nil {
-		return l, err
-	}
 	for _, v := range stored {
 		l.Stored = append(l.Stored, Variable{
 			Key: v.Key, Value: v.Value.Reveal(), Masked: v.Masked, File: v.Type == variable.File, Raw: v.Raw,
@@ -295,7 +346,7 @@ func (s *Service) lists(
 	}
 	facts := &facts{
 		url: s.ExternalURL, job: c.job, spec: c.spec, project: p, runner: &a.Runner, token: c.secret.Reveal(), clone: s.cloneURL(p, c.secret.Reveal()),
-		known: s.Pipelines.Predefined(p, c.pipeline, commit, c.protected, who.Person()),
+		known: s.Pipelines.Predefined(p, c.pipeline, commit, c.protected, by.Person),
 	}
 	l.Job, l.Predefined, l.Runner, l.Environment = facts.ofJob(), facts.predefined(), facts.ofRunner(), facts.ofEnvironment()
 	given, played, err := s.Pipelines.Given(ctx, s.DB, c.pipeline.ID, c.job.ID)

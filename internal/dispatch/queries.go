@@ -166,10 +166,13 @@ order by p.id desc, j.id desc limit 1`
 // Scope of job tokens, and agents.
 const (
 	sqlInbound    = `select coalesce((select inbound from job_token_scopes where project_id = $1), true)`
-	sqlOutbound   = `select coalesce((settings->>'ci_job_token_scope_enabled')::boolean, false) from projects where id = $1`
 	sqlSetInbound = `
 insert into job_token_scopes (project_id, inbound) values ($1, $2) on conflict (project_id) do update set inbound = excluded.inbound`
-	sqlAllowed    = `select exists (select from job_token_allowlist where project_id = $1 and target_id = $2)`
+	// Whether a project lets the jobs of another in, and that one lets them out.
+	sqlLetsIn = `
+select not coalesce((select (settings->>'ci_job_token_scope_enabled')::boolean from projects where id = $2), false)
+and (not coalesce((select inbound from job_token_scopes where project_id = $1), true)
+	or exists (select from job_token_allowlist where project_id = $1 and target_id = $2))`
 	sqlCountAllow = `select count(*) from job_token_allowlist where project_id = $1`
 	sqlAllow      = `insert into job_token_allowlist (project_id, target_id, created_by_id, created_at) values ($1, $2, $3, $4) on conflict do nothing`
 	sqlDisallow   = `delete from job_token_allowlist where project_id = $1 and target_id = $2`

@@ -145,7 +145,11 @@ type Upload struct {
 // store takes a file of a job in.
 func (s *Service) store(ctx context.Context, r *run, u Upload, body io.Reader) error {
 	f := artifact.File{
-		ProjectID: r.ProjectID, JobID: r.JobID, Type: u.Type, Format: u.Format, Filename: u.Filename, Public: !u.Private,
+		ProjectID: r.ProjectID, JobID: r.JobID, Type: u.Type, Format: u.Format, Filename: u.Filename,
+	}
+	var err error
+	if f.Access, err = s.audience(ctx, r, u.Private); err != nil {
+		return err
 	}
 	text := u.ExpireIn
 	if text == "" {
@@ -154,7 +158,6 @@ func (s *Service) store(ctx context.Context, r *run, u Upload, body io.Reader) e
 	if d, never, err := ciconfig.ParseDuration(text); err == nil && !never && d > 0 {
 		f.ExpireIn = &d
 	}
-	var err error
 	if f.Locked, err = s.Pipelines.Locked(ctx, r.PipelineID); err != nil {
 		return err
 	}
@@ -166,6 +169,26 @@ func (s *Service) store(ctx context.Context, r *run, u Upload, body io.Reader) e
 		return err
 	}
 	return s.DB.InTx(ctx, func(tx pgx.Tx) error { return s.Artifacts.Unlock(ctx, tx, r.JobID) })
+}
+
+// audience is who may read a file: whom the configuration of the job says, and
+// fewer if its runner says so.
+func (s *Service) audience(ctx context.Context, r *run, private bool) (to artifact.Audience, err error) {
+	job, err := s.Pipelines.KnownJob(ctx, s.DB, r.JobID)
+	if err != nil {
+		return "", err
+	}
+	spec, err := s.Pipelines.SpecOf(ctx, s.DB, job)
+	if err != nil {
+		return "", err
+	}
+	if a := spec.Job.Artifacts; a != nil {
+		to = artifact.Audience(a.Access)
+	}
+	if private {
+		to = artifact.Smaller(to, artifact.Developers)
+	}
+	return to, nil
 }
 
 // archive finds the archive of a job for one that runs: of the same project,
@@ -198,7 +221,7 @@ func (s *Service) archive(ctx context.Context, secret string, jobID int64) (*art
 	if !access.Holds(actor, access.DownloadArtifacts, p.Place()) {
 		return nil, fault.New(fault.Forbidden)
 	}
-	files, err := s.Artifacts.Files(ctx, jobID)
+	files, err := s.Pipelines.HandedTo(ctx, actor, r.PipelineID, p, job)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,6 @@ import (
 	"stithy/internal/setting"
 	"stithy/internal/token"
 	"stithy/internal/user"
-	"stithy/internal/variable"
 )
 
 // Deps is what the room needs from below.
@@ -36,10 +35,9 @@ type Deps struct {
 	Settings     *setting.Service
 	Users        *user.Service
 	Tokens       *token.Service
-	OAuth        *oauth.Service // its key signs ID tokens
+	OAuth        *oauth.Service // signs ID tokens
 	Projects     *project.Service
 	Repositories *repository.Service
-	Variables    *variable.Service
 	Runners      *runner.Service
 	Artifacts    *artifact.Service
 	Pipelines    *pipeline.Service
@@ -59,7 +57,7 @@ type Service struct {
 	queue queue
 	hall  *hall
 	watch watch
-	desks chan struct{} // one for each who claims at present
+	desks *desks
 }
 
 // lookEvery is how often a node looks for jobs that it was not told of.
@@ -68,7 +66,7 @@ const lookEvery = 10 * time.Second
 // New puts the room together.
 func New(d Deps) *Service {
 	s := &Service{Deps: d, hall: newHall(secretbox.RandomToken(8))}
-	s.desks = make(chan struct{}, max(1, d.Claims))
+	s.desks = newDesks(d.Claims)
 	s.queue = queue{db: d.DB, clock: d.Clock}
 	s.watch = watch{db: d.DB, hall: s.hall, log: d.Log, every: lookEvery, drain: d.Draining}
 	return s
@@ -134,6 +132,7 @@ type visit struct {
 	asking Asking
 	seeker Seeker
 	place  *waiter
+	full   bool // there is no place: the runner has as many as it may
 	until  time.Time
 }
 
@@ -142,7 +141,7 @@ type visit struct {
 func (s *Service) visit(a Asking) *visit {
 	v := &visit{s: s, asking: a, seeker: a.seeker(), until: s.Clock.Now().Add(s.Hold)}
 	if !a.Runner.Paused && len(v.seeker.Scopes) > 0 {
-		v.place = s.hall.join(v.seeker)
+		v.place, v.full = s.hall.seat(v.seeker, a.Runner.ID)
 	}
 	return v
 }
@@ -150,7 +149,11 @@ func (s *Service) visit(a Asking) *visit {
 // first looks for a job when the runner asks. Whoever shows the present cursor
 // has looked since the last new job.
 func (v *visit) first(ctx context.Context) (given *Payload, over bool, err error) {
-	if v.place == nil {
+	switch {
+	case v.full:
+		given, err = v.s.claim(ctx, &v.asking, &v.seeker, nil)
+		return given, true, err
+	case v.place == nil:
 		return nil, true, nil
 	}
 	if v.asking.Cursor != "" && v.asking.Cursor == v.cursor() {
@@ -195,11 +198,11 @@ func (v *visit) cursor() string { return v.s.hall.cursor(&v.seeker) }
 // the runner gets. A job that may not run after all is dropped, and the next
 // one looked at. Whoever leaves jobs in the lane wakes the next who waits for it.
 func (s *Service) claim(ctx context.Context, a *Asking, seeker *Seeker, hint *Lane) (*Payload, error) {
-	select {
-	case s.desks <- struct{}{}:
-		defer func() { <-s.desks }()
-	case <-ctx.Done():
+	leave, err := s.desks.take(ctx, a.Runner.ID)
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
 	for ctx.Err() == nil {
 		var got claimed
 		err := s.DB.InTx(ctx, func(tx pgx.Tx) (err error) {

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"stithy/internal/artifact"
+	"stithy/internal/ciconfig"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
@@ -74,7 +76,7 @@ func TestCI02_CodeOfAForkGetsWhatTheForkHas(t *testing.T) {
 	}
 	repositorytest.New(t, w.DB, w.store, fork, repositorytest.Files{"README": "hello\n"})
 	give(fork.Entity(), "DEPLOY_KEY", theirs, false)
-	w.exec(t, `insert into protected_branches (project_id, name, created_at, updated_at) values ($1, 'main', $2, $2)`, fork.ID, w.now)
+	w.protect(t, fork, access.Maintainer)
 
 	shown := func(p *project.Project, by *user.User) string {
 		t.Helper()
@@ -450,5 +452,143 @@ func TestAFileThatComesLateIsNotKeptForEver(t *testing.T) {
 	hand("sast")
 	if locked() != 1 {
 		t.Error("a file of a pipeline that is not the latest is kept")
+	}
+}
+
+// leaves makes a job that ended and keeps its files to an audience, with a word
+// in them that is
+// nowhere else.
+func (w *world) leaves(t testing.TB, p *project.Project, to string) (jobID int64) {
+	t.Helper()
+	job, secret := w.running(t, p, func(s *pipeline.Spec) { s.Job.Artifacts = &ciconfig.Artifacts{Access: to} })
+	path := "/jobs/" + id(job) + "/artifacts?artifact_format="
+	want(t, w.upload(path+"zip&artifact_type=archive", archive(t), byJob(secret)), 201, "")
+	want(t, w.upload(path+"raw&artifact_type=dotenv", []byte("HANDED=canary-"+to), byJob(secret)), 201, "")
+	want(t, w.call("PUT", "/jobs/"+id(job), map[string]any{"token": secret, "state": "success"}), 200, "")
+	w.exec(t, `update pipelines set status = 'success' where id = (select pipeline_id from jobs where id = $1)`, job)
+	return job
+}
+
+// CI-15: a file that a job keeps to some is given to no other by the routes of
+// runners, nor handed over to a job that needs it from another project.
+func TestCI15_RunnersGetWhatThePersonBehindTheirJobMayRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.exec(t, `update namespaces set visibility = 20 where id = $1`, w.group.ID)
+	other := projecttest.New(t, w.DB, w.group.ID, projecttest.Named("other"), projecttest.Visible(access.Open))
+	repositorytest.New(t, w.DB, w.store, other, repositorytest.Files{"README": "hello\n"})
+	projecttest.Join(t, w.DB, other, w.ann, access.Maintainer)
+	for _, to := range []string{"all", "developer", "maintainer", "none"} {
+		left := w.leaves(t, other, to)
+		for _, c := range []struct {
+			name   string
+			role   access.Role
+			listed bool
+			open   []string // for whom the files are that it gets
+		}{
+			{"stranger", access.NoRole, true, []string{"all"}},
+			{"reporter", access.Reporter, true, []string{"all"}},
+			{"developer", access.Developer, true, []string{"all", "developer"}},
+			{"maintainer", access.Maintainer, true, []string{"all", "developer", "maintainer"}},
+			{"maintainer of a project that is not listed", access.Maintainer, false, []string{"all"}},
+		} {
+			w.exec(t, `delete from members where project_id = $1 and user_id = $2`, other.ID, w.ann.ID)
+			w.exec(t, `delete from job_token_allowlist`)
+			if c.role > access.NoRole {
+				projecttest.Join(t, w.DB, other, w.ann, c.role)
+			}
+			if c.listed {
+				w.exec(t, `insert into job_token_allowlist (project_id, target_id, created_at) values ($1, $2, $3)`, other.ID, w.project.ID, w.now)
+			}
+			may := slices.Contains(c.open, to)
+			next := w.pending(t, w.project, func(s *pipeline.Spec) {
+				s.Job.Needs = []ciconfig.Need{{Project: other.FullPath(), Ref: "main", Job: "build", Artifacts: true, Optional: true}}
+			})
+			given := w.handed(t)
+			if given == nil || given.ID != next {
+				t.Fatalf("job %d is not handed out: %+v", next, given)
+			}
+			text, err := json.Marshal(given)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(given.Dependencies) == 1; got != may || strings.Contains(string(text), "canary-"+to) != may {
+				t.Errorf("files for %s are handed to a job of a %s: %v, %s", to, c.name, got, text)
+			}
+			code := w.call("GET", "/jobs/"+id(left)+"/artifacts", nil, byJob(given.Token)).Code
+			if (code == 200) != may {
+				t.Errorf("files for %s are fetched by a job of a %s: %d", to, c.name, code)
+			}
+		}
+		projecttest.Join(t, w.DB, other, usertest.New(t, w.DB), access.Maintainer)
+	}
+}
+
+// Whomever a job keeps its files from, the later jobs of its own pipeline and
+// of the children of that get them. Those of other pipelines do not.
+func TestTheJobsOfAPipelineShareWhatTheyLeave(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	left := w.leaves(t, w.project, "none")
+	w.follows(t, left)
+	given := w.handed(t)
+	if given == nil || len(given.Dependencies) != 1 {
+		t.Fatalf("the next job of the pipeline is given %+v", given)
+	}
+	path := "/jobs/" + id(left) + "/artifacts"
+	want(t, w.call("GET", path, nil, byJob(given.Token)), 200, "")
+	_, stranger := w.running(t, w.project)
+	if got := w.call("GET", path, nil, byJob(stranger)).Code; got == 200 {
+		t.Errorf("a job of another pipeline fetches it: %d", got)
+	}
+	child, token := w.running(t, w.project)
+	w.exec(t, `update pipelines set child = true, parent_id = (select pipeline_id from jobs where id = $2) where id = (select pipeline_id from jobs where id = $1)`, child, left)
+	want(t, w.call("GET", path, nil, byJob(token)), 200, "")
+}
+
+// CI-07: the token of a job is a stranger's in a project that does not list the
+// job's, whoever runs the job and however open the project is.
+func TestCI07_AJobThatIsNotLetInIsAStranger(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.exec(t, `update namespaces set visibility = 20 where id = $1`, w.group.ID)
+	root := usertest.New(t, w.DB, usertest.Admin())
+	for name, person := range map[string]*user.User{"a maintainer of both": w.ann, "an administrator": root} {
+		other := projecttest.New(t, w.DB, w.group.ID, projecttest.Visible(access.Open))
+		if person == w.ann {
+			projecttest.Join(t, w.DB, other, person, access.Maintainer)
+		}
+		job, secret := w.running(t, w.project)
+		w.exec(t, `update jobs set user_id = $2 where id = $1`, job, person.ID)
+		actor, err := w.Tokens.Authenticate(t.Context(), access.Presented{Secret: secret, Kinds: []access.Kind{access.JobToken}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reads := func(ability access.Ability) bool {
+			p, err := w.Projects.Find(t.Context(), actor, other.ID)
+			return err == nil && access.Holds(actor, ability, p.Place())
+		}
+		if !reads(access.ReadCode) || !reads(access.DownloadArtifacts) || reads(access.PushCode) || reads(access.DownloadPrivateFiles) {
+			t.Errorf("the job of %s: an open project is not what it is to strangers", name)
+		}
+		for _, features := range []string{`{"repository": "private"}`, `{"builds": "private"}`} {
+			w.exec(t, `update projects set features = $2::jsonb where id = $1`, other.ID, features)
+			if strings.Contains(features, "repository") && reads(access.ReadCode) || reads(access.DownloadArtifacts) {
+				t.Errorf("the job of %s reads what members alone may, with %s", name, features)
+			}
+		}
+		w.exec(t, `update projects set features = '{"repository": "private"}' where id = $1`, other.ID)
+		w.exec(t, `insert into job_token_allowlist (project_id, target_id, created_at) values ($1, $2, $3)`, other.ID, w.project.ID, w.now)
+		if got := reads(access.ReadCode); got != (person == w.ann) {
+			t.Errorf("the job of %s, let in: %v", name, got)
+		}
+		w.exec(t, `update projects set visibility = 0 where id = $1`, other.ID)
+		if got := reads(access.ReadProject); got != (person == w.ann) {
+			t.Errorf("the job of %s, let into a private project: %v", name, got)
+		}
+		// At home it has all that its person has.
+		if p, err := w.Projects.Find(t.Context(), actor, w.project.ID); err != nil || !access.Holds(actor, access.ReadCode, p.Place()) {
+			t.Errorf("the job of %s does not get its own code: %v", name, err)
+		}
 	}
 }

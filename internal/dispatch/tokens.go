@@ -57,7 +57,7 @@ func (s *Service) Bearer(ctx context.Context, p access.Presented) (*user.User, a
 	if fault.Is(err, fault.NotFound) {
 		return nil, access.Credential{}, nil
 	}
-	return u, access.Credential{Kind: access.JobToken, ID: r.JobID}, err
+	return u, access.Credential{Kind: access.JobToken, ID: r.JobID, ProjectID: r.ProjectID}, err
 }
 
 // Caller finds the job of a token that is presented to start a pipeline.
@@ -78,29 +78,26 @@ func (s *Service) Caller(ctx context.Context, secret string) (*pipeline.Caller, 
 	return caller, err
 }
 
-// Opens decides whether the token of a job may be used on a project: always on
-// its own, on others if they are open or both sides allow it. What the person
-// may do there is decided besides.
-func (s *Service) Opens(ctx context.Context, a access.Actor, p *project.Project) (bool, error) {
+// Reach decides how far the token of a job reaches into a project: at home in
+// its own, let into others where both sides allow it. Elsewhere the job is a
+// stranger, who sees what an open project shows to all, and nothing of what it
+// keeps to its members, whoever runs the job.
+func (s *Service) Reach(ctx context.Context, a access.Actor, p *project.Project) (project.Reach, error) {
 	job, err := s.Pipelines.KnownJob(ctx, s.DB, a.Credential.ID)
 	if fault.Is(err, fault.NotFound) {
-		return false, nil
+		return project.Outside, nil
 	}
 	if err != nil {
-		return false, err
+		return project.Outside, err
 	}
-	if job.ProjectID == p.ID || p.Visibility != access.Private {
-		return true, nil
+	if job.ProjectID == p.ID {
+		return project.Home, nil
 	}
-	limited, err := postgres.Value[bool](ctx, s.DB, sqlOutbound, job.ProjectID)
-	if err != nil || limited {
-		return false, err
+	in, err := postgres.Value[bool](ctx, s.DB, sqlLetsIn, p.ID, job.ProjectID)
+	if err != nil || !in {
+		return project.Outside, err
 	}
-	closed, err := postgres.Value[bool](ctx, s.DB, sqlInbound, p.ID)
-	if err != nil || !closed {
-		return err == nil, err
-	}
-	return postgres.Value[bool](ctx, s.DB, sqlAllowed, p.ID, job.ProjectID)
+	return project.LetIn, nil
 }
 
 // maxAllowed is how many projects another may let in.
@@ -153,8 +150,9 @@ func (s *Service) Disallow(ctx context.Context, p *project.Project, target int64
 // idTokenLife is how long an ID token is good for, unless its job takes longer.
 const idTokenLife = 5 * time.Minute
 
-// idTokens signs the tokens by which other services know a job.
-func (s *Service) idTokens(ctx context.Context, c *claimed, p *project.Project, who *user.User, lists *VariableLists) ([]Variable, error) {
+// idTokens signs the tokens by which other services know a job. One for an
+// application of this instance is oauth.ErrAudience.
+func (s *Service) idTokens(ctx context.Context, c *claimed, p *project.Project, who *access.Person, lists *VariableLists) ([]Variable, error) {
 	if len(c.spec.Job.IDTokens) == 0 {
 		return nil, nil
 	}
@@ -169,17 +167,13 @@ func (s *Service) idTokens(ctx context.Context, c *claimed, p *project.Project, 
 	}
 	var out []Variable
 	for _, t := range c.spec.Job.IDTokens {
-		var audience any
-		list := make([]string, 0, len(t.Aud))
+		audience := make([]string, 0, len(t.Aud))
 		for _, aud := range t.Aud {
-			list = append(list, ciconfig.Expand(aud, vars))
-		}
-		if audience = list; len(list) == 1 {
-			audience = list[0]
+			audience = append(audience, ciconfig.Expand(aud, vars))
 		}
 		claims := map[string]any{
 			"iss": s.ExternalURL, "iat": now.Unix(), "nbf": now.Unix() - 5, "exp": now.Add(max(idTokenLife, c.timeout)).Unix(),
-			"jti": secretbox.RandomToken(20), "aud": audience, "sub": "project_path:" + p.FullPath() + ":ref_type:" + kind + ":ref:" + c.pipeline.Ref,
+			"jti": secretbox.RandomToken(20), "sub": "project_path:" + p.FullPath() + ":ref_type:" + kind + ":ref:" + c.pipeline.Ref,
 			"namespace_id": decimal(p.NamespaceID), "namespace_path": p.NamespaceFullPath, "project_id": decimal(p.ID), "project_path": p.FullPath(),
 			"user_id": decimal(who.ID), "user_login": who.Username, "user_email": who.Email,
 			"pipeline_id": decimal(c.pipeline.ID), "pipeline_source": string(c.pipeline.Source), "job_id": decimal(c.job.ID),
@@ -189,7 +183,7 @@ func (s *Service) idTokens(ctx context.Context, c *claimed, p *project.Project, 
 		if c.job.Environment != nil {
 			claims["environment"], claims["environment_protected"] = *c.job.Environment, "false"
 		}
-		signed, err := s.OAuth.Sign(ctx, claims)
+		signed, err := s.OAuth.SignForJob(ctx, audience, claims)
 		if err != nil {
 			return nil, err
 		}

@@ -26,7 +26,12 @@ type hall struct {
 	byScope map[int64]map[*bench]struct{} // where to look for a lane
 	news    map[int64]uint64              // how often a scope had a new job
 	closed  bool                          // nobody shall wait any more
+	seats   map[int64]int                 // how many places a runner has
 }
+
+// mostSeats is how many places one runner has on a node: more than machines
+// share a token, and so few that one token does not fill the memory.
+const mostSeats = 1000
 
 // bench is where equal seekers sit, in the order in which they came.
 type bench struct {
@@ -40,11 +45,25 @@ type waiter struct {
 	bench *bench
 	place *list.Element
 	lane  *Lane  // that it was woken for
+	of    int64  // the runner that the place counts for, 0 for none
 	tell  func() // that it is woken
 }
 
 func newHall(epoch string) *hall {
-	return &hall{epoch: epoch, benches: map[string]*bench{}, byScope: map[int64]map[*bench]struct{}{}, news: map[int64]uint64{}}
+	return &hall{epoch: epoch, benches: map[string]*bench{}, byScope: map[int64]map[*bench]struct{}{}, news: map[int64]uint64{}, seats: map[int64]int{}}
+}
+
+// seat is join for a runner. full says that it has as many places as it may.
+func (h *hall) seat(s Seeker, runnerID int64) (w *waiter, full bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.seats[runnerID] >= mostSeats {
+		return nil, true
+	}
+	h.seats[runnerID]++
+	w = &waiter{hall: h, of: runnerID}
+	h.sit(w, s)
+	return w, false
 }
 
 // join sits down. Whoever joins leaves.
@@ -121,6 +140,12 @@ func (w *waiter) leave() {
 	w.hall.mu.Lock()
 	if w.place != nil {
 		w.hall.stand(w)
+	}
+	if w.of != 0 {
+		if w.hall.seats[w.of]--; w.hall.seats[w.of] == 0 {
+			delete(w.hall.seats, w.of)
+		}
+		w.of = 0
 	}
 	lane := w.lane
 	w.lane, w.tell = nil, nil

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"context"
 	"log/slog"
 	"slices"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"stithy/internal/group/grouptest"
 	"stithy/internal/project/projecttest"
+	"stithy/internal/runner"
 )
 
 func TestANewJobWakesOneAndNotAll(t *testing.T) {
@@ -196,5 +198,84 @@ func TestAMissedJobIsFoundByLooking(t *testing.T) {
 	}
 	if look(); w.lane == nil {
 		t.Error("not woken after the project changed its mind")
+	}
+}
+
+// DO-10: one runner, however often it asks, has half of the desks at most; the
+// others are there for whoever else comes.
+func TestDO10_OneRunnerDoesNotHoldAllDesks(t *testing.T) {
+	t.Parallel()
+	d := newDesks(4)
+	ctx, cancel := context.WithCancel(t.Context())
+	var leave []func()
+	for range 2 {
+		free, err := d.take(ctx, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave = append(leave, free)
+	}
+	waits := make(chan error, 100)
+	for range cap(waits) {
+		go func() {
+			_, err := d.take(ctx, 7)
+			waits <- err
+		}()
+	}
+	for _, other := range []int64{8, 9} { // at once, beside those who wait
+		free, err := d.take(ctx, other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave = append(leave, free)
+	}
+	if len(d.all) != 4 {
+		t.Errorf("%d desks are taken", len(d.all))
+	}
+	cancel()
+	for range cap(waits) {
+		if err := <-waits; err == nil {
+			t.Error("a third desk of one runner")
+		}
+	}
+	for _, free := range leave {
+		free()
+	}
+	if len(d.all) != 0 || len(d.byRunner) != 0 {
+		t.Errorf("%d desks are taken, %d runners are remembered", len(d.all), len(d.byRunner))
+	}
+}
+
+// DO-10: one runner has so many places to wait at. Beyond them it looks, and is
+// told at once that there is nothing; others wait as before.
+func TestDO10_OneRunnerDoesNotFillTheHall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	asking := Asking{Runner: runner.Runner{ID: 7, Type: runner.Instance, RunUntagged: true}, Features: everything, Secret: "glrt-runnersecret"}
+	var all []*visit
+	for range mostSeats {
+		all = append(all, w.visit(asking))
+	}
+	beyond := w.visit(asking)
+	if given, over, err := beyond.first(t.Context()); given != nil || !over || err != nil {
+		t.Errorf("beyond its places a runner waits: %+v, %v, %v", given, over, err)
+	}
+	other := asking
+	other.Runner.ID = 8
+	if v := w.visit(other); v.place == nil {
+		t.Error("another runner has no place")
+	} else {
+		v.place.leave()
+	}
+	job := w.pending(t, w.project)
+	if given, _, err := w.visit(asking).first(t.Context()); err != nil || given == nil || given.ID != job {
+		t.Errorf("beyond its places a runner gets no job: %+v, %v", given, err)
+	}
+	for _, v := range all {
+		v.place.leave()
+		v.place.leave() // twice counts once
+	}
+	if w.Waiting() != 0 || len(w.hall.seats) != 0 {
+		t.Errorf("%d wait, %d runners have places", w.Waiting(), len(w.hall.seats))
 	}
 }

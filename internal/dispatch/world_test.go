@@ -51,13 +51,14 @@ import (
 // world is the room among those below it, behind the real API.
 type world struct {
 	*Service
-	handler http.Handler
-	store   *gitstore.Store
-	now     time.Time
-	group   *group.Group
-	project *project.Project
-	ann     *user.User // a maintainer
-	sha     string
+	Variables *variable.Service
+	handler   http.Handler
+	store     *gitstore.Store
+	now       time.Time
+	group     *group.Group
+	project   *project.Project
+	ann       *user.User // a maintainer
+	sha       string
 }
 
 type unlimited struct{}
@@ -106,16 +107,17 @@ func newWorld(t testing.TB) *world {
 	variables := variable.New(db, events, box, now, settings)
 	runners := runner.New(runner.Deps{DB: db, Bus: events, Box: box, Settings: settings, Groups: groups, Projects: projects, Clock: now, Log: log, Names: names})
 	pipelines := pipeline.New(pipeline.Deps{
-		DB: db, Bus: events, Queue: queue, Box: box, Settings: settings, Users: users, Groups: groups, Projects: projects,
+		DB: db, Bus: events, Queue: queue, Box: box, Settings: settings, Users: users, Tokens: tokens, Groups: groups, Projects: projects,
 		Repositories: repositories, Variables: variables, Artifacts: artifacts, Runners: runners, Clock: now, Log: log, ExternalURL: home.String(), Names: names,
 	})
+	w.Variables = variables
 	w.Service = New(Deps{
 		DB: db, Bus: events, Box: box, Settings: settings, Users: users, Tokens: tokens,
 		OAuth:    oauth.New(oauth.Deps{DB: db, Bus: events, Box: box, Settings: settings, Users: users, Tokens: tokens, Clock: now, ExternalURL: home.String(), Names: names}),
-		Projects: projects, Repositories: repositories, Variables: variables, Runners: runners, Artifacts: artifacts, Pipelines: pipelines, Clock: now, Log: log, ExternalURL: home.String(), Names: names, Claims: 2, Hold: 30 * time.Millisecond,
+		Projects: projects, Repositories: repositories, Runners: runners, Artifacts: artifacts, Pipelines: pipelines, Clock: now, Log: log, ExternalURL: home.String(), Names: names, Claims: 2, Hold: 30 * time.Millisecond,
 	})
 	tokens.Resolve(access.JobToken, w.Bearer)
-	projects.JobTokensBy(w.Opens)
+	projects.JobTokensBy(w.Reach)
 	pipelines.JobTokensBy(w.Caller)
 	bus.When(events, w.OnJobQueued)
 	bus.When(events, w.OnJobUnqueued)

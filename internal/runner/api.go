@@ -52,12 +52,14 @@ func (s *Service) ownEndpoints() []httpapi.Endpoint {
 }
 
 func (s *Service) adminEndpoints() []httpapi.Endpoint {
-	const owners = "who does not manage the runner is answered with status 403"
+	const owners = "who does not manage the runner is answered with status 403; a runner of projects is managed by those who maintain " +
+		"the project that it was made for, or all that it serves"
 	return []httpapi.Endpoint{
 		httpapi.Do(httpapi.Spec{Route: "GET /runners", Needs: access.SignIn, Summary: "List the runners that one manages by one's roles."}, s.handleListOwned),
 		httpapi.Do(httpapi.Spec{Route: "GET /runners/all", Needs: access.Administer, Summary: "List all runners."}, s.handleListAll),
 		httpapi.Do(httpapi.Spec{
-			Route: "GET /runners/{id:digits}", Needs: access.SignIn, Summary: "Show a runner.", Also: owners + "; runners of the instance are for all",
+			Route: "GET /runners/{id:digits}", Needs: access.SignIn, Summary: "Show a runner.",
+			Also: "who maintains no project that the runner serves, and does not manage it, is answered with status 403; runners of the instance are for all",
 		}, s.handleGet),
 		httpapi.Do(httpapi.Spec{Route: "PUT /runners/{id:digits}", Needs: access.SignIn, Summary: "Change a runner.", Also: owners}, s.handleUpdate),
 		httpapi.Do(httpapi.Spec{Route: "DELETE /runners/{id:digits}", Needs: access.SignIn, Summary: "Remove a runner.", Also: owners}, s.handleRemove),
@@ -466,14 +468,14 @@ type detail struct {
 	Groups          []groupIdentity   `json:"groups"`
 }
 
-// detail shows a runner to somebody who sees it; what only its managers know
-// is left out for the others.
-func (s *Service) detail(ctx context.Context, by access.Actor, r Runner, managed bool) (detail, error) {
+// detail shows a runner to somebody who sees it; what only those know
+// who use it in a place of theirs is left out for the others.
+func (s *Service) detail(ctx context.Context, by access.Actor, r Runner, uses bool) (detail, error) {
 	d := detail{
 		Form: s.present(r), Tags: r.Tags, RunUntagged: r.RunUntagged, Locked: r.Locked, MaximumTimeout: r.MaximumTimeout, AccessLevel: r.AccessLevel,
 		ContactedAt: httpapi.At(r.ContactedAt), Projects: []projectIdentity{}, Groups: []groupIdentity{},
 	}
-	if !managed {
+	if !uses {
 		return d, nil
 	}
 	text := func(s string) *string {
@@ -516,14 +518,14 @@ func (s *Service) handleGet(ctx context.Context, call httpapi.Call[httpapi.None,
 	if err != nil {
 		return detail{}, err
 	}
-	mine, err := s.owns(ctx, call.Actor, r)
-	if err == nil && !mine && r.Type != Instance {
+	uses, err := s.uses(ctx, call.Actor, r)
+	if err == nil && !uses && r.Type != Instance {
 		err = errNoAccess
 	}
 	if err != nil {
 		return detail{}, err
 	}
-	return s.detail(ctx, call.Actor, r, mine)
+	return s.detail(ctx, call.Actor, r, uses)
 }
 
 type updateParams struct {

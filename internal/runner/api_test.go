@@ -1,17 +1,21 @@
 package runner_test
 
 import (
+	"context"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
+	"stithy/internal/project/projecttest"
 	"stithy/internal/runner"
 	"stithy/internal/setting"
 	"stithy/internal/token/tokentest"
@@ -123,6 +127,71 @@ func TestARunnerRegistersWithTheTokenOfAPlace(t *testing.T) {
 	}
 	w.set(t, func(s *setting.Settings) { s.AllowRunnerRegistrationToken = false })
 	w.Do(t, "POST", "/runners", map[string]any{"token": tokens[0]}).Want(t, 410, `{"message":"410 Gone - runner registration disallowed"}`)
+}
+
+func TestRegistrationTokensReplacedAtTheSameTimeLeaveOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, of := range []bus.Entity{bus.Instance(), w.group.Entity(), w.project.Entity()} {
+		for range 2 { // the first token of a place, and one in the place of another
+			tokens := make([]string, 8)
+			var all sync.WaitGroup
+			for i := range tokens {
+				all.Go(func() {
+					token, err := w.runners.ResetRegistration(t.Context(), access.Actor{}, of)
+					if err != nil {
+						t.Error(err)
+					}
+					tokens[i] = token.Reveal()
+				})
+			}
+			all.Wait()
+			working := 0
+			for _, token := range tokens {
+				if got := w.Do(t, "POST", "/runners", map[string]any{"token": token}); got.Status == 201 {
+					working++
+				} else {
+					got.WantStatus(t, 403)
+				}
+			}
+			if working != 1 {
+				t.Errorf("%d tokens of %v work", working, of)
+			}
+		}
+	}
+}
+
+func TestWhoReplacesARegistrationTokenLastHasTheOneThatWorks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	tx, err := w.db.Pool().Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	// Somebody else is about to make the first token of the project.
+	if _, err := tx.Exec(t.Context(), `insert into runner_registration_tokens (project_id, digest, created_at) values ($1, $2, now())`, w.project.ID, make([]byte, 32)); err != nil {
+		t.Fatal(err)
+	}
+	token := make(chan string, 1)
+	go func() {
+		secret, err := w.runners.ResetRegistration(t.Context(), access.Actor{}, w.project.Entity())
+		if err != nil {
+			t.Error(err)
+		}
+		token <- secret.Reveal()
+	}()
+	for waits := false; !waits; {
+		waits, err = postgres.Value[bool](t.Context(), w.db, `select exists (select 1 from pg_stat_activity
+			where datname = current_database() and wait_event_type = 'Lock' and query like '%runner_registration_tokens%')`)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.Do(t, "POST", "/runners", map[string]any{"token": <-token}).WantStatus(t, 201)
 }
 
 func TestTheLifeOfARunnerAsTheRunnerSeesIt(t *testing.T) {
@@ -338,13 +407,55 @@ func TestCI08_ARunnerIsAssignedByThoseWhoManageBothEnds(t *testing.T) {
 	assign(w.owner, p).WantStatus(t, 201)
 	assign(w.owner, p).Want(t, 400, `{"message":{"runner":["has already been taken"]}}`)
 
-	// Of two projects: nobody removes it for the other, and a maintainer of either may change it.
+	// Of two projects: nobody removes it for the other.
 	w.as(t, w.maintainer).Do(t, "DELETE", "/runners/"+id(p.ID), nil).Want(t, 403, `{"message":"403 Forbidden - Runner associated with more than one project"}`)
 	w.as(t, w.friend).Do(t, "DELETE", there+"/"+id(p.ID), nil).WantStatus(t, 204)
 	w.as(t, w.friend).Do(t, "DELETE", there+"/"+id(p.ID), nil).Want(t, 404, `{"message":"404 Runner Not Found"}`)
 	w.as(t, w.friend).Do(t, "DELETE", there+"/999", nil).Want(t, 404, `{"message":"404 Runner Not Found"}`)
 	w.as(t, w.maintainer).Do(t, "DELETE", "/projects/"+id(w.project.ID)+"/runners/"+id(p.ID), nil).
 		Want(t, 403, `{"message":"403 Forbidden - Only one project associated with the runner. Please remove the runner instead"}`)
+}
+
+func TestCI08_ASharedRunnerIsManagedFromTheProjectThatItWasMadeFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p, third := w.ofProject(t), projecttest.New(t, w.db, w.group.ID, projecttest.Named("third"))
+	one, there := "/runners/"+id(p.ID), "/projects/"+id(w.other.ID)+"/runners"
+	projecttest.Join(t, w.db, third, w.friend, access.Maintainer)
+	w.as(t, w.owner).Do(t, "POST", there, map[string]any{"runner_id": p.ID}).WantStatus(t, 201)
+	calls := [][3]string{
+		{"PUT", one, `{"paused":true}`}, {"DELETE", one}, {"POST", one + "/reset_authentication_token"},
+		{"POST", "/projects/" + id(third.ID) + "/runners", `{"runner_id":` + id(p.ID) + `}`},
+	}
+	refused := func() {
+		t.Helper()
+		for _, c := range calls {
+			w.as(t, w.friend).Do(t, c[0], c[1], c[2]).Want(t, 403, noAccess)
+		}
+		w.Do(t, "POST", "/runners/verify", map[string]any{"token": p.Token}).WantStatus(t, 200)
+	}
+	// Who maintains another project that it serves sees it there, and changes nothing.
+	refused()
+	w.as(t, w.friend).Do(t, "GET", one, nil).WantStatus(t, 200)
+	if got := listed(t, w.as(t, w.friend).Do(t, "GET", there, nil)); !slices.Equal(got, []int64{p.ID}) {
+		t.Errorf("the project lists %v", got)
+	}
+	for _, by := range []*user.User{w.maintainer, w.chief, w.owner, w.root} {
+		w.as(t, by).Do(t, "PUT", one, `{"paused":false}`).WantStatus(t, 200)
+	}
+	// With the project that it was made for the right to manage it goes to nobody who does not manage all the others.
+	w.as(t, w.owner).Do(t, "POST", "/projects/"+id(third.ID)+"/runners", map[string]any{"runner_id": p.ID}).WantStatus(t, 201)
+	if _, err := w.db.Exec(t.Context(), "delete from members where project_id = $1", third.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.as(t, w.maintainer).Do(t, "DELETE", "/projects/"+id(w.project.ID)+"/runners/"+id(p.ID), nil).WantStatus(t, 204)
+	calls = calls[:3]
+	refused()
+	w.as(t, w.maintainer).Do(t, "PUT", one, `{"paused":true}`).Want(t, 403, noAccess)
+	projecttest.Join(t, w.db, third, w.friend, access.Maintainer)
+	w.as(t, w.friend).Do(t, "PUT", one, `{"paused":true}`).WantStatus(t, 200)
+	w.as(t, w.friend).Do(t, "POST", one+"/reset_authentication_token", nil).WantStatus(t, 201)
+	w.Do(t, "POST", "/runners/verify", map[string]any{"token": p.Token}).WantStatus(t, 403)
 }
 
 func TestCI08_ARunnerIsItsTokenAlone(t *testing.T) {

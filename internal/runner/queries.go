@@ -8,6 +8,9 @@ const columns = `r.id, r.runner_type, r.namespace_id, r.creator_id, r.token_expi
 	r.name, r.tags, r.run_untagged, r.access_level, r.maximum_timeout, r.paused, r.locked, r.contacted_at, r.created_at,
 	array(select p.project_id from runner_projects p where p.runner_id = r.id order by p.id limit 5000) as project_ids`
 
+// projectsServed are the projects of runners.
+const projectsServed = `runner_projects rp join projects p on p.id = rp.project_id join namespaces n on n.id = p.namespace_id`
+
 const (
 	sqlFind    = `select ` + columns + ` from runners r where r.id = $1`
 	sqlFindAll = `select ` + columns + ` from runners r where r.id = any($1)`
@@ -64,7 +67,7 @@ where id = $1`
 	sqlDelete     = `delete from runners where id = $1`
 	sqlResetToken = `update runners set digest = $2, token_expires_at = $3, updated_at = $4 where id = $1`
 
-	sqlAssign   = `insert into runner_projects (runner_id, project_id, created_at) values ($1, $2, $3)`
+	sqlAssign   = `insert into runner_projects (runner_id, project_id, owner, created_at) values ($1, $2, $3, $4)`
 	sqlUnassign = `delete from runner_projects where runner_id = $1 and project_id = $2`
 	// Runners that serve this project and no other.
 	sqlOnlyOf = `
@@ -81,16 +84,25 @@ where p.project_id = $1 and greatest(r.created_at, r.contacted_at) > $2 limit $3
 	sqlRegistration = `
 select t.namespace_id, t.project_id from runner_registration_tokens t where t.digest = $1`
 	// One for each place: the new one takes the place of the old.
-	sqlForgetRegistration = `
-delete from runner_registration_tokens where namespace_id is not distinct from $1 and project_id is not distinct from $2`
-	sqlNewRegistration = `insert into runner_registration_tokens (namespace_id, project_id, digest, created_at) values ($1, $2, $3, $4)`
+	sqlRenewRegistration = `
+update runner_registration_tokens set digest = $3, created_at = $4
+where namespace_id is not distinct from $1 and project_id is not distinct from $2`
+	sqlNewRegistration = `
+insert into runner_registration_tokens (namespace_id, project_id, digest, created_at) values ($1, $2, $3, $4) on conflict do nothing`
 
 	sqlLineage = `select n.lineage from namespaces n where n.id = $1`
 
 	// Whether the person $1 maintains one of the projects of a runner.
-	sqlMaintains = `
-select exists (select 1 from runner_projects rp join projects p on p.id = rp.project_id join namespaces n on n.id = p.namespace_id
-where rp.runner_id = $3 and not p.removal and ` + grant.ProjectRole + ` >= 40)`
+	sqlMaintains = `select exists (select 1 from ` + projectsServed + ` where rp.runner_id = $3 and not p.removal and ` + grant.ProjectRole + ` >= 40)`
+	// The runners among $3 that the person $1 manages: they maintain the
+	// project that it was made for, or every project that it serves.
+	sqlManaged = `
+select r.id from runners r
+where r.id = any($3) and (
+	exists (select 1 from ` + projectsServed + ` where rp.runner_id = r.id and rp.owner and not p.removal and ` + grant.ProjectRole + ` >= 40)
+	or exists (select 1 from ` + projectsServed + ` where rp.runner_id = r.id and not p.removal and ` + grant.ProjectRole + ` >= 40)
+	and not exists (select 1 from ` + projectsServed + ` where rp.runner_id = r.id and not p.removal and ` + grant.ProjectRole + ` < 40))
+order by r.id limit 1000`
 	// The runners of the groups that a person owns, and of the projects that
 	// they maintain.
 	sqlOwnedOfGroups = `

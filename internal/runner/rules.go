@@ -36,9 +36,10 @@ type Draft struct {
 
 // clean cuts blanks off tags and leaves each once.
 func clean(tags []string) []string {
-	out := []string{}
+	out, seen := []string{}, map[string]bool{}
 	for _, tag := range tags {
-		if tag = strings.TrimSpace(tag); tag != "" && !slices.Contains(out, tag) {
+		if tag = strings.TrimSpace(tag); tag != "" && !seen[tag] {
+			seen[tag] = true
 			out = append(out, tag)
 		}
 	}
@@ -122,19 +123,22 @@ func (r Runner) Status(now time.Time) Status {
 	return Offline
 }
 
-// cut shortens what a machine says of itself.
+// cut keeps the first characters of what a machine says of itself, without
+// those that are not for reading. Nobody knows yet who asks, so it is one pass
+// that ends with the last character that is kept.
 func cut(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == utf8.RuneError {
-			return -1
+	var kept strings.Builder
+	for _, r := range s {
+		if most == 0 {
+			break
 		}
-		return r
-	}, s)
-	for utf8.RuneCountInString(s) > most {
-		_, n := utf8.DecodeLastRuneInString(s)
-		s = s[:len(s)-n]
+		if r < ' ' || r == utf8.RuneError {
+			continue
+		}
+		kept.WriteRune(r)
+		most--
 	}
-	return s
+	return kept.String()
 }
 
 func (i Info) cut() Info {

@@ -1,9 +1,13 @@
 package runner
 
 import (
+	"runtime"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -95,6 +99,52 @@ func TestTheStatusOfARunnerFollowsFromItsContacts(t *testing.T) {
 	} {
 		if got := (Runner{CreatedAt: now.Add(-c.created), ContactedAt: c.contacted}).Status(now); got != c.want {
 			t.Errorf("created %v ago, seen %v: %s, want %s", c.created, c.contacted, got, c.want)
+		}
+	}
+}
+
+func TestWhatAMachineSaysIsCutToItsFirstCharacters(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		said string
+		most int
+		want string
+	}{
+		{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"äöü€", 3, "äöü"}, {"a\nb\x00c\td", 3, "abc"}, {"a\xffb\uFFFDc", 3, "abc"},
+		{"\n\n\n\n", 3, ""}, {"abc", 0, ""},
+	} {
+		if got := cut(c.said, c.most); got != c.want {
+			t.Errorf("%q is cut to %q, want %q", c.said, got, c.want)
+		}
+	}
+}
+
+func TestDO02_CuttingWhatAMachineSaysIsOnePass(t *testing.T) {
+	t.Parallel()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	spent := func(do func()) time.Duration {
+		const thread = 1 // RUSAGE_THREAD: what other tests do meanwhile does not count
+		var before, after syscall.Rusage
+		if err := syscall.Getrusage(thread, &before); err != nil {
+			t.Fatal(err)
+		}
+		do()
+		if err := syscall.Getrusage(thread, &after); err != nil {
+			t.Fatal(err)
+		}
+		return time.Duration(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
+	}
+	for name, text := range map[string]string{"letters": strings.Repeat("é", 50_000), "control": strings.Repeat("\n", 50_000)} {
+		pass := spent(func() {
+			for range 1000 {
+				if utf8.RuneCountInString(text) != 50_000 {
+					t.Error("miscounted")
+				}
+			}
+		})
+		if cost := spent(func() { cut(text, 64) }); cost > pass {
+			t.Errorf("%s: cutting took %v, a thousand passes take %v", name, cost, pass)
 		}
 	}
 }

@@ -240,6 +240,7 @@ func (s *Service) digest(token string) []byte { return s.Box.Digest(string(kind)
 // gone is a place that went while a runner was to be made for it.
 var gone = postgres.Faults{
 	"runners_namespace_id_fkey": fault.Missing("Group"), "runner_projects_project_id_fkey": fault.Missing("Project"),
+	"runner_registration_tokens_namespace_id_fkey": fault.Missing("Group"), "runner_registration_tokens_project_id_fkey": fault.Missing("Project"),
 	"runner_projects_key": fault.Field("runner", "has already been taken"),
 }
 
@@ -266,7 +267,7 @@ func (s *Service) create(ctx context.Context, by access.Actor, in place, d Draft
 			return gone.Translate(err)
 		}
 		if in.projectID != nil {
-			if _, err := tx.Exec(ctx, sqlAssign, id, *in.projectID, now); err != nil {
+			if _, err := tx.Exec(ctx, sqlAssign, id, *in.projectID, true, now); err != nil {
 				return gone.Translate(err)
 			}
 		}
@@ -338,12 +339,16 @@ func (s *Service) ResetRegistration(ctx context.Context, by access.Actor, of bus
 	}
 	token = secretbox.Secret(secretbox.RandomToken(randomLength))
 	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, sqlForgetRegistration, namespaceID, projectID); err != nil {
-			return err
-		}
 		digest := s.Box.Digest(string(registrationKind), token.Reveal())
-		if _, err := tx.Exec(ctx, sqlNewRegistration, namespaceID, projectID, digest, s.Clock.Now()); err != nil {
-			return err
+		// Who finds that somebody else made the first one meanwhile replaces it.
+		for _, sql := range []string{sqlRenewRegistration, sqlNewRegistration, sqlRenewRegistration} {
+			done, err := tx.Exec(ctx, sql, namespaceID, projectID, digest, s.Clock.Now())
+			if err != nil {
+				return gone.Translate(err)
+			}
+			if done.RowsAffected() > 0 {
+				break
+			}
 		}
 		return s.Bus.Publish(ctx, tx, Event{What: RegistrationReset, By: by, In: of})
 	})
@@ -425,7 +430,7 @@ func (s *Service) Assign(ctx context.Context, by access.Actor, id int64, p *proj
 	if err != nil {
 		return Runner{}, err
 	}
-	mine, err := s.owns(ctx, by, known)
+	mine, err := s.manages(ctx, by, known)
 	if err != nil {
 		return Runner{}, err
 	}
@@ -438,7 +443,7 @@ func (s *Service) Assign(ctx context.Context, by access.Actor, id int64, p *proj
 		case !mine || r.Type != Project:
 			return errNoAccess
 		}
-		if _, err := tx.Exec(ctx, sqlAssign, id, p.ID, s.Clock.Now()); err != nil {
+		if _, err := tx.Exec(ctx, sqlAssign, id, p.ID, false, s.Clock.Now()); err != nil {
 			return gone.Translate(err)
 		}
 		r.ProjectIDs = append(r.ProjectIDs, p.ID)
@@ -473,9 +478,21 @@ func (s *Service) OnProjectRemoving(ctx context.Context, tx pgx.Tx, e project.Re
 	return err
 }
 
-// owns reports whether an actor manages a runner: administrators all, owners
-// of a group its runners, maintainers of a project those that serve it.
-func (s *Service) owns(ctx context.Context, by access.Actor, r Runner) (bool, error) {
+// manages reports whether an actor may change a runner: administrators all,
+// owners of a group its runners, and of a runner of projects those who maintain
+// the project that it was made for, or all that it serves. Who changes a runner
+// decides where the jobs of all of them go, and their secrets.
+func (s *Service) manages(ctx context.Context, by access.Actor, r Runner) (bool, error) {
+	if r.Type != Project || by.Admin() {
+		return s.uses(ctx, by, r)
+	}
+	managed, err := s.Managed(ctx, by, r.ID)
+	return managed[r.ID], err
+}
+
+// uses reports whether an actor sees how a runner is set up: who manages it,
+// and maintainers of any project that it serves.
+func (s *Service) uses(ctx context.Context, by access.Actor, r Runner) (bool, error) {
 	switch {
 	case by.Admin():
 		return true, nil
@@ -491,14 +508,39 @@ func (s *Service) owns(ctx context.Context, by access.Actor, r Runner) (bool, er
 	return postgres.Value[bool](ctx, s.DB, sqlMaintains, by.ID(), s.Clock.Now().UTC(), r.ID)
 }
 
+// Managed says which of some runners of projects a person manages by their
+// roles.
+func (s *Service) Managed(ctx context.Context, by access.Actor, ids ...int64) (map[int64]bool, error) {
+	if !by.SignedIn() || len(ids) == 0 {
+		return nil, nil
+	}
+	found, err := postgres.Values[int64](ctx, s.DB, sqlManaged, by.ID(), s.Clock.Now().UTC(), ids)
+	managed := make(map[int64]bool, len(found))
+	for _, id := range found {
+		managed[id] = true
+	}
+	return managed, err
+}
+
 // Owned finds a runner that the actor manages.
 func (s *Service) Owned(ctx context.Context, by access.Actor, id int64) (Runner, error) {
+	return s.findFor(ctx, by, id, s.manages)
+}
+
+// Used finds a runner that the actor sees from one of the projects it serves.
+func (s *Service) Used(ctx context.Context, by access.Actor, id int64) (Runner, error) {
+	return s.findFor(ctx, by, id, s.uses)
+}
+
+func (s *Service) findFor(ctx context.Context, by access.Actor, id int64,
+	may func(context.Context, access.Actor, Runner) (bool, error),
+) (Runner, error) {
 	r, err := s.Find(ctx, id)
 	if err != nil {
 		return Runner{}, err
 	}
-	mine, err := s.owns(ctx, by, r)
-	if err == nil && !mine {
+	ok, err := may(ctx, by, r)
+	if err == nil && !ok {
 		err = errNoAccess
 	}
 	return r, err
