@@ -17,11 +17,13 @@ import (
 	"stithy/internal/platform/postgres"
 )
 
-// idTokens is the one purpose of keys so far, and rs256 their one algorithm:
-// a key never says by itself how it is to be used.
+// idTokens and jobTokens are the purposes of keys, to tell who signed in and
+// which job it is, and rs256 their one algorithm: a key never says by itself how
+// it is to be used.
 const (
-	idTokens = "id_token"
-	rs256    = "RS256"
+	idTokens  = "id_token"
+	jobTokens = "job_token"
+	rs256     = "RS256"
 
 	keyBits = 2048
 )
@@ -40,12 +42,13 @@ type keyRow struct {
 
 func keyPlace(kid string) string { return "signing_keys.sealed_key:" + kid }
 
-// signingKey is the key to sign with. The first who needs one makes it.
-func (s *Service) signingKey(ctx context.Context) (kid string, key *rsa.PrivateKey, err error) {
-	row, err := postgres.One[keyRow](ctx, s.DB, sqlActiveKey, idTokens)
+// signingKey is the key to sign with for a purpose. The first who needs one
+// makes it.
+func (s *Service) signingKey(ctx context.Context, purpose string) (kid string, key *rsa.PrivateKey, err error) {
+	row, err := postgres.One[keyRow](ctx, s.DB, sqlActiveKey, purpose)
 	if errors.Is(err, postgres.ErrNoRows) {
-		if err = s.makeKey(ctx); err == nil {
-			row, err = postgres.One[keyRow](ctx, s.DB, sqlActiveKey, idTokens)
+		if err = s.makeKey(ctx, purpose); err == nil {
+			row, err = postgres.One[keyRow](ctx, s.DB, sqlActiveKey, purpose)
 		}
 	}
 	if err != nil {
@@ -55,7 +58,7 @@ func (s *Service) signingKey(ctx context.Context) (kid string, key *rsa.PrivateK
 	return row.KID, key, err
 }
 
-func (s *Service) makeKey(ctx context.Context) error {
+func (s *Service) makeKey(ctx context.Context, purpose string) error {
 	key, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
 		return err
@@ -69,7 +72,7 @@ func (s *Service) makeKey(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.DB.Exec(ctx, sqlAddKey, kid, idTokens, rs256, sealed, s.Clock.Now())
+	_, err = s.DB.Exec(ctx, sqlAddKey, kid, purpose, rs256, sealed, s.Clock.Now())
 	return err
 }
 
@@ -108,23 +111,26 @@ type PublicKey struct {
 	Algorithm string `json:"alg"`
 }
 
-// PublicKeys are those to verify with, the newest first.
+// PublicKeys are those to verify with: those of sign-ins, then those of jobs,
+// the newest of each first.
 func (s *Service) PublicKeys(ctx context.Context) ([]PublicKey, error) {
-	if _, _, err := s.signingKey(ctx); err != nil { // there is one from the first question on
-		return nil, err
-	}
-	rows, err := postgres.All[keyRow](ctx, s.DB, sqlKeys, idTokens)
-	if err != nil {
-		return nil, err
-	}
-	keys := make([]PublicKey, 0, len(rows))
-	for _, row := range rows {
-		key, err := s.open(row)
+	var keys []PublicKey
+	for _, purpose := range []string{idTokens, jobTokens} {
+		if _, _, err := s.signingKey(ctx, purpose); err != nil { // there is one from the first question on
+			return nil, err
+		}
+		rows, err := postgres.All[keyRow](ctx, s.DB, sqlKeys, purpose)
 		if err != nil {
 			return nil, err
 		}
-		e, n := numbers(&key.PublicKey)
-		keys = append(keys, PublicKey{Type: "RSA", KID: row.KID, Exponent: e, Modulus: n, Use: "sig", Algorithm: row.Algorithm})
+		for _, row := range rows {
+			key, err := s.open(row)
+			if err != nil {
+				return nil, err
+			}
+			e, n := numbers(&key.PublicKey)
+			keys = append(keys, PublicKey{Type: "RSA", KID: row.KID, Exponent: e, Modulus: n, Use: "sig", Algorithm: row.Algorithm})
+		}
 	}
 	return keys, nil
 }

@@ -112,7 +112,7 @@ type idClaims struct {
 // identifier reads all that an ID token for this person needs, so that making
 // it asks nobody.
 func (s *Service) identifier(ctx context.Context, g grantee, u *user.User) (func(Token) (string, error), error) {
-	kid, key, err := s.signingKey(ctx)
+	kid, key, err := s.signingKey(ctx, idTokens)
 	if err != nil {
 		return nil, err
 	}

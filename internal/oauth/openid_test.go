@@ -6,6 +6,7 @@ import (
 	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -83,7 +84,7 @@ func TestOA12_IDTokensAreSignedByOneKeyWithOneAlgorithm(t *testing.T) {
 		t.Errorf("%s", raw)
 	}
 	keys, err := w.service.PublicKeys(t.Context())
-	if err != nil || len(keys) != 1 || keys[0].Algorithm != "RS256" || keys[0].Use != "sig" || keys[0].KID != header["kid"] {
+	if err != nil || len(keys) != 2 || keys[0].Algorithm != "RS256" || keys[0].Use != "sig" || keys[0].KID != header["kid"] {
 		t.Fatalf("%+v, %v", keys, err)
 	}
 	foreign, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -142,6 +143,60 @@ func TestOA12_IDTokensAreSignedByOneKeyWithOneAlgorithm(t *testing.T) {
 	}
 }
 
+// OA-12: a job names the audience of its token. Whatever it says, nobody who
+// verifies sign-ins takes the token for one.
+func TestOA12_NoTokenOfAJobPassesForASignIn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a, other := w.app(t), w.app(t)
+	ctx, provider := w.discovered(t)
+	passes := func(client, signed string) bool {
+		t.Helper()
+		_, err := provider.VerifierContext(ctx, &oidc.Config{ClientID: client, Now: w.Clock}).Verify(t.Context(), signed)
+		return err == nil
+	}
+	sign := func(audience ...string) (string, error) {
+		return w.service.SignForJob(t.Context(), audience, map[string]any{
+			"iss": home, "sub": "2", "iat": w.now.Unix(), "exp": w.now.Add(time.Hour).Unix(), "nonce": "n", "aud": a.UID,
+		})
+	}
+	for _, audience := range [][]string{{a.UID}, {other.UID}, {"https://vault.example", a.UID}, {a.UID, a.UID}} {
+		if signed, err := sign(audience...); !errors.Is(err, oauth.ErrAudience) || signed != "" {
+			t.Errorf("%v: %s, %v", audience, signed, err)
+		}
+	}
+	for _, audience := range [][]string{{"https://vault.example"}, {"https://vault.example", "sts.example"}, {strings.ToUpper(a.UID)}, {a.UID + " "}, {a.UID[:63]}, {""}, {"*"}, {}} {
+		signed, err := sign(audience...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, app := range []app{a, other} {
+			if passes(app.UID, signed) {
+				t.Errorf("a token for %v passes for a sign-in", audience)
+			}
+		}
+		if len(audience) > 0 && audience[0] != "" && !passes(audience[0], signed) {
+			t.Errorf("%v does not know its own token", audience)
+		}
+		if r := w.get(t, "/oauth/userinfo", signed); r.Code != 401 || w.works(t, signed) {
+			t.Error("the token of a job opens something")
+		}
+		if len(audience) > 0 {
+			kid := func(text string) any {
+				parsed, _, err := jwt.NewParser().ParseUnverified(text, jwt.MapClaims{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return parsed.Header["kid"]
+			}
+			keys, err := w.service.PublicKeys(t.Context())
+			if err != nil || len(keys) != 2 || keys[0].KID == keys[1].KID || kid(signed) != keys[1].KID {
+				t.Errorf("%+v, %v: signed by %v", keys, err, kid(signed))
+			}
+		}
+	}
+}
+
 func TestNodesAgreeOnTheFirstKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -150,11 +205,11 @@ func TestNodesAgreeOnTheFirstKey(t *testing.T) {
 	for n := range kids {
 		group.Go(func() {
 			keys, err := oauth.New(w.Deps).PublicKeys(t.Context())
-			if err != nil || len(keys) != 1 {
+			if err != nil || len(keys) != 2 {
 				t.Errorf("%v, %v", keys, err)
 				return
 			}
-			kids[n] = keys[0].KID
+			kids[n] = keys[0].KID + " " + keys[1].KID
 		})
 	}
 	group.Wait()

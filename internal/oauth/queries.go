@@ -96,6 +96,8 @@ group by a.id order by a.id limit $2`
 )
 
 const (
+	sqlAnyApplication = `select exists (select 1 from oauth_applications where uid = any($1))`
+
 	sqlActiveKey = `select kid, algorithm, sealed_key from signing_keys where purpose = $1 and retired_at is null`
 	sqlKeys      = `select kid, algorithm, sealed_key from signing_keys where purpose = $1 order by id desc limit 8`
 	// Nodes that make the first key at the same time agree on one.

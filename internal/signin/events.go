@@ -12,6 +12,8 @@ const (
 	KeyAdded   What = "user_add_security_key"
 	KeyRemoved What = "user_remove_security_key"
 	AppAdded   What = "user_add_authenticator_app" // beside a key
+
+	CodesRenewed What = "user_renew_recovery_codes"
 )
 
 // Event is such an act, published in the transaction that did it.
@@ -38,6 +40,8 @@ func (e Event) Deed() bus.Deed {
 		d.Message = "Removed security key " + e.Key
 	case AppAdded:
 		d.Message = "Set up an authenticator app"
+	case CodesRenewed:
+		d.Message = "Made new recovery codes"
 	}
 	return d
 }

@@ -272,11 +272,13 @@ func (s *Service) dropFactors(ctx context.Context, tx pgx.Tx, userID int64) erro
 // recoveryLength is in characters of base 32: 80 bits.
 const recoveryLength = 16
 
-// NewRecoveryCodes replaces the codes on paper.
-func (s *Service) NewRecoveryCodes(ctx context.Context, userID int64) (codes []string, err error) {
+// NewRecoveryCodes replaces the actor's codes on paper.
+func (s *Service) NewRecoveryCodes(ctx context.Context, by access.Actor) (codes []string, err error) {
 	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		codes, err = s.newRecovery(ctx, tx, userID)
-		return err
+		if codes, err = s.newRecovery(ctx, tx, by.ID()); err != nil {
+			return err
+		}
+		return s.Bus.Publish(ctx, tx, Event{What: CodesRenewed, By: by})
 	})
 	return codes, err
 }

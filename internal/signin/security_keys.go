@@ -18,6 +18,7 @@ import (
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
+	"stithy/internal/kit/wire"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 )
@@ -98,7 +99,7 @@ func (s *Service) party() (*webauthn.WebAuthn, error) {
 		return nil, errNoKeys
 	}
 	party, err := webauthn.New(&webauthn.Config{
-		RPID: host, RPDisplayName: s.Names.Title(), RPOrigins: []string{s.ExternalURL.Scheme + "://" + s.ExternalURL.Host},
+		RPID: host, RPDisplayName: wire.Brand, RPOrigins: []string{s.ExternalURL.Scheme + "://" + s.ExternalURL.Host},
 		AttestationPreference: protocol.PreferNoAttestation,
 		AuthenticatorSelection: protocol.AuthenticatorSelection{
 			// The password came before: a touch is enough.

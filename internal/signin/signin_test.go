@@ -10,6 +10,7 @@ import (
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
+	"stithy/internal/platform/secretbox"
 	"stithy/internal/setting"
 	"stithy/internal/signin"
 	"stithy/internal/user/usertest"
@@ -169,6 +170,41 @@ func TestWhatWasBegunEndsByItself(t *testing.T) {
 		if n := w.count(t, table); n != 0 {
 			t.Errorf("%s keeps %d", table, n)
 		}
+	}
+}
+
+func TestHalfASignInIsFinishedInTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ann := w.person(t)
+	ann.TwoFactorEnabled = true
+	codes, err := w.NewRecoveryCodes(t.Context(), access.Actor{Person: ann.Person()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := func() secretbox.Secret {
+		t.Helper()
+		e, err := w.Begin(t.Context(), ann, here, "test")
+		if err != nil || e.Session != "" || e.Half == "" {
+			t.Fatalf("%+v %v", e, err)
+		}
+		return e.Half
+	}
+	half := begin()
+	w.wait(10 * time.Minute)
+	if e, err := w.Finish(t.Context(), half, codes[0], here, "test"); err == nil || e.Session != "" {
+		t.Errorf("half a sign-in of ten minutes ago: %+v %v", e, err)
+	}
+	if left, err := w.RecoveryCodesLeft(t.Context(), ann.ID); err != nil || left != 10 {
+		t.Errorf("%d codes are left, %v", left, err)
+	}
+	half = begin()
+	w.wait(10*time.Minute - time.Second)
+	if e, err := w.Finish(t.Context(), half, codes[0], here, "test"); err != nil || e.Session == "" {
+		t.Errorf("in time: %+v %v", e, err)
+	}
+	if e, err := w.Finish(t.Context(), half, codes[1], here, "test"); err == nil || e.Session != "" {
+		t.Errorf("a second time: %+v %v", e, err)
 	}
 }
 

@@ -135,7 +135,7 @@ type listParams struct {
 	Provider             string            `param:"provider" doc:"Provider of the UID; administrators only"`
 	OrderBy              string            `param:"order_by" enum:"id,name,username,created_at,updated_at" default:"id" doc:"Order of the list"`
 	Sort                 string            `param:"sort" enum:"asc,desc" default:"desc" doc:"Direction of the order"`
-	TwoFactor            string            `param:"two_factor" doc:"enabled or disabled; administrators only"`
+	TwoFactor            string            `param:"two_factor" enum:"enabled,disabled" doc:"Only users with or without a second factor; administrators only"`
 	WithoutProjects      bool              `param:"without_projects" doc:"Only users without projects; administrators only"`
 	Admins               bool              `param:"admins" doc:"Only administrators; administrators only"`
 	Auditors             bool              `param:"auditors" doc:"Only auditors; administrators only"`

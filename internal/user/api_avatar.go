@@ -27,6 +27,7 @@ func (s *Service) serveAvatar(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case fault.Is(err, fault.NotFound):
 		http.NotFound(w, r)
+	case r.Context().Err() != nil: // the client went away
 	case err != nil:
 		s.log.ErrorContext(r.Context(), "serving avatar failed", "error", err, "user_id", id)
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)

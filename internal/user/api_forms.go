@@ -39,7 +39,7 @@ type profile struct {
 	Followers       *int          `json:"followers,omitempty"`
 	Following       *int          `json:"following,omitempty"`
 	IsFollowed      *bool         `json:"is_followed,omitempty"`
-	LocalTime       *string       `json:"local_time"`
+	LocalTime       string        `json:"local_time"`
 }
 
 // selfUser is what people see of themselves.
@@ -219,17 +219,14 @@ func (s *Service) CommitEmail(u *User) string {
 	return u.CommitEmail
 }
 
-// localTime is what a clock on the person's wall shows, if they said where
-// that wall is.
-func localTime(zone string, now time.Time) *string {
-	if zone == "" {
-		return nil
-	}
-	place, err := time.LoadLocation(zone)
+// localTime is the time of day where the person is, or in UTC if they did not
+// say where.
+func localTime(zone string, now time.Time) string {
+	place, err := time.LoadLocation(zone) // no zone is UTC
 	if err != nil {
-		return nil
+		place = time.UTC
 	}
-	return new(now.In(place).Format("3:04 PM"))
+	return now.In(place).Format("3:04 PM")
 }
 
 func nonEmpty(s string) *string {

@@ -113,7 +113,7 @@ func TestANewAccountHasTheDefaultsOfTheInstance(t *testing.T) {
 		"is_admin": false, "external": false, "bio": "", "private_profile": false, "confirmed_at": nil, "state": "active", "locked": false,
 		"bot": false, "note": "", "identities": []any{}, "two_factor_enabled": false, "avatar_url": nil, "location": nil,
 		"work_information": nil, "followers": 0.0, "last_activity_on": nil, "last_sign_in_at": nil, "current_sign_in_at": nil,
-		"projects_limit": 100000.0, "can_create_group": true, "can_create_project": true, "email_reset_offered_at": nil, "local_time": nil,
+		"projects_limit": 100000.0, "can_create_group": true, "can_create_project": true, "email_reset_offered_at": nil, "local_time": b.now.UTC().Format("3:04 PM"),
 	}
 	got := create("plain", nil)
 	for name, value := range want {
