@@ -10,7 +10,6 @@ import (
 )
 
 func configCommand() *cobra.Command {
-	parent := &cobra.Command{Use: "config", Short: "Look at the configuration"}
 	var origin bool
 	show := &cobra.Command{
 		Use:     "show",
@@ -43,6 +42,21 @@ func configCommand() *cobra.Command {
 			return err
 		},
 	}
-	parent.AddCommand(show, reference)
-	return parent
+	check := &cobra.Command{
+		Use:   "check",
+		Short: "Read the configuration and say what is wrong with it",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, _, err := configure(cmd)
+			if err != nil {
+				return err
+			}
+			if err := cfg.RequireDatabase(); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "The configuration is valid. `stithy doctor` tries what it names.")
+			return err
+		},
+	}
+	return group("config", "Look at the configuration", show, check, reference)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stithy/internal/app"
+	"stithy/internal/platform/config"
 	"stithy/internal/platform/postgres"
 )
 
@@ -35,10 +36,11 @@ func serveCommand() *cobra.Command {
 }
 
 func migrateCommand() *cobra.Command {
-	return &cobra.Command{
+	var status bool
+	cmd := &cobra.Command{
 		Use:     "migrate",
 		Short:   "Bring the database's schema up to date",
-		Example: "  STITHY_DATABASE_URL=postgres://stithy@localhost/stithy stithy migrate",
+		Example: "  STITHY_DATABASE_URL=postgres://stithy@localhost/stithy stithy migrate\n  stithy migrate --status",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, log, err := configure(cmd)
@@ -48,7 +50,14 @@ func migrateCommand() *cobra.Command {
 			if err := cfg.RequireDatabase(); err != nil {
 				return err
 			}
-			if err := postgres.Migrate(cmd.Context(), cfg.DatabaseURL.Reveal()); err != nil {
+			if status {
+				return showSchema(cmd, cfg)
+			}
+			applied, err := postgres.Migrate(cmd.Context(), cfg.DatabaseURL.Reveal())
+			for _, name := range applied {
+				fmt.Fprintln(cmd.OutOrStdout(), "Applied "+name+".")
+			}
+			if err != nil {
 				return err
 			}
 			if err := app.EnsureKey(cmd.Context(), cfg, log); err != nil {
@@ -62,8 +71,42 @@ func migrateCommand() *cobra.Command {
 			if err := a.Prepare(cmd.Context()); err != nil {
 				return err
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), "The schema is up to date.")
+			schema, err := postgres.Versions(cmd.Context(), a.DB)
+			if err != nil {
+				return err
+			}
+			if len(applied) == 0 {
+				fmt.Fprintf(cmd.OutOrStdout(), "The schema was already up to date at version %d.\n", schema.Newest())
+				return nil
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "The schema is up to date at version %d.\n", schema.Newest())
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&status, "status", false, "say what would be done, and change nothing")
+	return cmd
+}
+
+// showSchema says which migrations are to come.
+func showSchema(cmd *cobra.Command, cfg *config.Config) error {
+	db, err := postgres.Open(cmd.Context(), cfg.DatabaseURL.Reveal(), 1)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	schema, err := postgres.Versions(cmd.Context(), db)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "The schema is at version %d.\n", schema.Newest())
+	for _, version := range schema.Missing() {
+		fmt.Fprintf(out, "Version %d is to come.\n", version)
+	}
+	if schema.Pending() == 0 {
+		fmt.Fprintln(out, "It is up to date.")
+	} else {
+		fmt.Fprintf(out, "%d migrations are to come, those of the job queue among them: run `stithy migrate`.\n", schema.Pending())
+	}
+	return nil
 }

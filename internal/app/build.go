@@ -89,6 +89,9 @@ type App struct {
 	audit        *audit.Service
 	metrics      *telemetry.Metrics
 	drain        *lifecycle.Drain
+	disks        *disks
+	hasher       *secretbox.Hasher
+	counts       counts
 }
 
 // jobWorkers is how many jobs a node works at a time: enough to keep two cores
@@ -119,7 +122,10 @@ func New(ctx context.Context, cfg *config.Config, log *slog.Logger) (*App, error
 	if err != nil {
 		return nil, err
 	}
-	store, err := openStore(ctx, cfg, clock.System(), log)
+	if err := checkSchema(ctx, db); err != nil {
+		return nil, err
+	}
+	store, err := openStore(ctx, cfg, db, clock.System(), log)
 	if err != nil {
 		return nil, err
 	}
@@ -137,11 +143,11 @@ func assemble(cfg *config.Config, log *slog.Logger, now clock.Clock, db *postgre
 	names := wire.Names(cfg.Identifiers)
 	a := &App{
 		Config: cfg, Log: log, Clock: now, DB: db, Box: box, Redis: shared, Queue: queue, store: store,
-		drain: lifecycle.NewDrain(cfg.DrainDelay),
+		drain: lifecycle.NewDrain(cfg.DrainDelay), disks: newDisks(cfg, store, now), hasher: secretbox.NewHasher(2),
 	}
 	a.Settings = setting.New(db, events, now, log, setting.Instance{Tier: cfg.Instance.Tier, Hosted: cfg.Instance.Hosted, Names: names})
 	a.Users = user.New(user.Deps{
-		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Hasher: secretbox.NewHasher(2), Clock: now, Log: log,
+		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Hasher: a.hasher, Clock: now, Log: log,
 		ExternalURL: cfg.ExternalURL, Names: names, Paid: cfg.Instance.Tier != setting.Free,
 	})
 	a.Tokens = token.New(token.Deps{
@@ -188,11 +194,12 @@ func assemble(cfg *config.Config, log *slog.Logger, now clock.Clock, db *postgre
 		Storages: storageNames(cfg), Clock: now, Log: log, ExternalURL: base, Names: names,
 	})
 	a.projects.KeepCodeIn(a.repositories)
+	a.groups.ListProjectsBy(a.projects.OfGroup)
 	a.changelogs = changelog.New(changelog.Deps{
 		DB: db, Settings: a.Settings, Users: a.Users, Groups: a.groups, Projects: a.projects, Repositories: a.repositories, Clock: now, Names: names,
 	})
 	a.deployKeys = deploykey.New(deploykey.Deps{DB: db, Bus: events, Projects: a.projects, Clock: now})
-	a.lfs = lfs.New(lfs.Deps{DB: db, Blobs: blobs, Box: box, Clock: now, ExternalURL: base, Names: names})
+	a.lfs = lfs.New(lfs.Deps{DB: db, Blobs: blobs, Box: box, Clock: now, ExternalURL: base, Names: names, MaxSize: cfg.Git.MaxLargeFile})
 	a.repositories.KeepLargeFilesIn(a.lfs)
 	a.variables = variable.New(db, events, box, now, a.Settings)
 	a.runners = runner.New(runner.Deps{
@@ -201,20 +208,21 @@ func assemble(cfg *config.Config, log *slog.Logger, now clock.Clock, db *postgre
 	})
 	a.artifacts = artifact.New(artifact.Deps{DB: db, Queue: queue, Blobs: blobs, Box: box, Settings: a.Settings, Clock: now, Log: log})
 	a.pipelines = pipeline.New(pipeline.Deps{
-		DB: db, Bus: events, Queue: queue, Box: box, Settings: a.Settings, Users: a.Users, Groups: a.groups, Projects: a.projects,
+		DB: db, Bus: events, Queue: queue, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Groups: a.groups, Projects: a.projects,
 		Repositories: a.repositories, Variables: a.variables, Artifacts: a.artifacts, Runners: a.runners, Outbound: guard, Clock: now, Log: log, ExternalURL: base,
 		Names: names,
 	})
 	a.dispatch = dispatch.New(dispatch.Deps{
 		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, OAuth: a.oauth, Projects: a.projects,
-		Repositories: a.repositories, Variables: a.variables, Runners: a.runners, Artifacts: a.artifacts, Pipelines: a.pipelines, Clock: now,
+		Repositories: a.repositories, Runners: a.runners, Artifacts: a.artifacts, Pipelines: a.pipelines, Clock: now,
 		Log: log, ExternalURL: base, Names: names, Claims: int(cfg.DatabaseMaxConns) / 2, Hold: cfg.JobRequestHold, Draining: a.drain.Done(),
 	})
 	a.Tokens.Resolve(access.JobToken, a.dispatch.Bearer)
-	a.projects.JobTokensBy(a.dispatch.Opens)
+	a.projects.JobTokensBy(a.dispatch.Reach)
 	a.pipelines.JobTokensBy(a.dispatch.Caller)
 	a.audit = audit.New(db, now, names)
 	a.metrics = telemetry.NewMetrics(setting.Version, a.Settings.Instance().Revision)
+	a.metrics.Sampled(a.gauges)
 	for _, room := range []interface{ Register(*jobqueue.Registry) }{
 		a.Users, a.signIns, a.groups, a.projects, a.members, a.oauth, a.repositories, a.lfs, a.runners, a.artifacts, a.pipelines, a.dispatch, a.audit,
 	} {
@@ -278,7 +286,7 @@ func (a *App) Handler() http.Handler {
 	})
 	door := &front.Front{
 		API: api.Handler(), Docs: apidocs.Handler(endpoints, a.info()), Avatars: a.Users.AvatarHandler(), Git: a.gitDoor(),
-		OAuth: provider.Handler(), Pages: pages.Handler(), Title: names.Title(),
+		OAuth: provider.Handler(), Pages: pages.Handler(), Title: names.Text(),
 		Metrics: a.metrics, Log: a.Log, Clock: a.Clock, Trusted: a.Config.TrustedProxies, Watchers: a.Config.MonitoringAllow,
 		Checks: a.checks(), Draining: a.drain.Done(),
 	}
@@ -316,7 +324,11 @@ func exposed(names wire.Names) []string {
 }
 
 func (a *App) checks() []front.Check {
-	checks := []front.Check{{Name: "db", Do: a.DB.Ping}}
+	checks := []front.Check{
+		{Name: "db", Do: a.DB.Ping},
+		{Name: "storage", Do: a.disks.checkStorages},
+		{Name: "disk", Do: a.disks.checkSpace, Optional: true}, // reading goes on, and other nodes have the same disk
+	}
 	if a.Redis != nil {
 		checks = append(checks, front.Check{Name: "cache", Do: a.Redis.Ping, Optional: true})
 	}
@@ -326,17 +338,24 @@ func (a *App) checks() []front.Check {
 // Ready refuses to go on with a schema that is not up to date, or with a key
 // file that this database was not written with.
 func (a *App) Ready(ctx context.Context) error {
-	pending, err := postgres.Pending(ctx, a.DB)
+	if err := checkSchema(ctx, a.DB); err != nil {
+		return err
+	}
+	if err := checkKey(ctx, a.DB, a.Box); err != nil {
+		return err
+	}
+	return a.Settings.Load(ctx)
+}
+
+func checkSchema(ctx context.Context, db *postgres.DB) error {
+	pending, err := postgres.Pending(ctx, db)
 	if err != nil {
 		return fmt.Errorf("asking the database for its schema: %w", err)
 	}
 	if pending > 0 {
 		return fmt.Errorf("the database lacks %d migrations: run `stithy migrate`", pending)
 	}
-	if err := checkKey(ctx, a.DB, a.Box); err != nil {
-		return err
-	}
-	return a.Settings.Load(ctx)
+	return nil
 }
 
 // Prepare makes what must be there before the first start on a fresh schema.

@@ -236,7 +236,7 @@ func TestSettingsOfPipelinesAreForThoseWhoManageThem(t *testing.T) {
 			t.Errorf("a maintainer changes a runner of the instance: %d", w.Code)
 		}
 	}
-	for _, path := range []string{"/groups/house", "/groups/house/-/settings/ci_cd/nothing", "/groups/House/-/settings/ci_cd", "/groups/nobody/-/settings/ci_cd", "/groups/house/-/settings/ci_cdx"} {
+	for _, path := range []string{"/groups/house/-/settings/ci_cd/nothing", "/groups/House/-/settings/ci_cd", "/groups/nobody/-/settings/ci_cd", "/groups/house/-/settings/ci_cdx"} {
 		if w := owner.send("GET", path, nil); w.Code != http.StatusNotFound {
 			t.Errorf("%s: %d", path, w.Code)
 		}

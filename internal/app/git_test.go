@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -24,8 +22,6 @@ import (
 	"stithy/internal/group"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
-	"stithy/internal/platform/clock"
-	"stithy/internal/platform/config"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
 	"stithy/internal/project/projecttest"
@@ -47,7 +43,7 @@ const (
 	pushes  = "git-receive-pack"
 
 	saysDenied = "HTTP Basic: Access denied. The provided password or token is incorrect or your account has 2FA enabled and you must use " +
-		"a personal access token instead of a password. See https://forge.example/help/topics/git/troubleshooting_git"
+		"a personal access token instead of a password. See https://forge.example/-/user_settings/personal_access_tokens"
 	saysNoProject = "The project you were looking for could not be found or you don't have permission to view it."
 	saysNoUpload  = "You are not allowed to upload code."
 	saysNoCode    = "You are not allowed to download code."
@@ -298,6 +294,98 @@ func TestAPushToAFreePathOfOnesOwnMakesAPrivateProject(t *testing.T) {
 	visibility, err := postgres.Value[access.Visibility](t.Context(), d.DB, `select visibility from projects where path = 'tool'`)
 	if err != nil || visibility != access.Private {
 		t.Errorf("got %v %v", visibility, err)
+	}
+}
+
+// Whoever pushes to an address that is free hears that this made a project, and
+// a push of a branch names no page that is not there.
+func TestWhoeverPushesToAFreePathIsTold(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	grouptest.Personal(t, d.DB, d.ann)
+	server := httptest.NewServer(d.handler)
+	t.Cleanup(server.Close)
+	overSSH := d.startSSH(t)
+	for way, remote := range map[string]string{
+		"http": strings.Replace(server.URL, "://", "://x:"+d.token(t, d.ann, access.ScopeAPI)+"@", 1) + "/ann/http.git",
+		"ssh":  overSSH.address("ann/ssh"),
+	} {
+		c := newClient(t, overSSH.as(t, d.ann)...)
+		out := c.must("push", remote, "HEAD:main")
+		for _, line := range []string{
+			"The private project ann/" + way + " was successfully created.", "To configure the remote, run:", "git remote add origin ",
+			"To view the project, visit:", "https://forge.example/ann/" + way,
+		} {
+			if !strings.Contains(out, line) {
+				t.Errorf("%s: %q is missing in\n%s", way, line, out)
+			}
+		}
+		c.commit("more", "text")
+		for _, branch := range []string{"main", "side"} {
+			if out := c.must("push", remote, "HEAD:"+branch); strings.Contains(out, "created") || strings.Contains(out, "remote:") {
+				t.Errorf("%s: a push to %s says\n%s", way, branch, out)
+			}
+		}
+	}
+}
+
+// What is no text finds nothing, and is no fault of the server.
+func TestGI17_TextThatNoDatabaseTakesIsRefused(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	s := d.startSSH(t)
+	signer, _ := d.keyOf(t, d.people[access.Developer])
+	for _, text := range []string{"\xff", "a\x00b", "caf\xe9", "\xed\xa0\x80"} {
+		want(t, fmt.Sprintf("a name %q", text), d.knock(fetches, "house/open", text, "secret"), 401, saysDenied, true)
+		want(t, fmt.Sprintf("a secret %q", text), d.knock(fetches, "house/open", "x", text), 401, saysDenied, true)
+		for _, command := range []string{"git-upload-pack '" + text + "/x.git'", "git-receive-pack 'house/" + text + "'", "git-lfs-authenticate '" + text + "' upload"} {
+			if _, said, err := s.run(t, command, signer); err == nil || said != "The command you're trying to execute is not allowed." {
+				t.Errorf("%q: %v %q", command, err, said)
+			}
+		}
+	}
+	if log := d.log.text(); strings.Contains(log, `"level":"ERROR"`) || strings.Contains(log, `"level":"WARN"`) {
+		t.Errorf("the log says %s", log)
+	}
+}
+
+// What the doors of git say to whom they refuse leads to a page.
+func TestTheHelpOfARefusalIsAPage(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	_, address, _ := strings.Cut(saysDenied, "See https://forge.example")
+	b, _ := d.signedIn(t, access.Developer)
+	if p := b.get(address); p.Code != 200 || p.path != address {
+		t.Errorf("%s answers %d at %s", address, p.Code, p.path)
+	}
+}
+
+// A repository that cannot be reached is 503, and one line of the log says why.
+func TestWhyARepositoryIsUnavailableIsLogged(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	s := d.startSSH(t)
+	signer, _ := d.keyOf(t, d.people[access.Developer])
+	root := filepath.Join(d.Config.DataDir, "repositories")
+	if err := os.Rename(root, root+".away"); err != nil {
+		t.Fatal(err)
+	}
+	lines := func() int { return strings.Count(d.log.text(), "is not what was opened") }
+	for what, ask := range map[string]func() bool{
+		"the API": func() bool { return d.do("GET", "/api/v4"+below(d.open, "/repository/tree"), nil, nil).Code == 503 },
+		"git":     func() bool { return d.knock(fetches, "house/open", "", "").Code == 503 },
+		"SSH": func() bool {
+			_, said, err := s.run(t, "git-upload-pack 'house/open.git'", signer)
+			return err != nil && strings.Contains(said, "cannot be reached")
+		},
+	} {
+		before := lines()
+		if !ask() {
+			t.Errorf("%s: it is not unavailable", what)
+		}
+		if n := lines() - before; n != 1 {
+			t.Errorf("%s: %d lines say why", what, n)
+		}
 	}
 }
 
@@ -663,48 +751,4 @@ func TestGuessingAtGitClosesTheDoorToAnAddress(t *testing.T) {
 	}
 	want(t, "whoever comes from there", knock("192.0.2.1", "x", good), 403, "Forbidden", false)
 	want(t, "from elsewhere", knock("192.0.2.2", "x", good), 200, "", false)
-}
-
-// DL-06: a storage that was there once is known, and an empty folder in its
-// place is refused.
-func TestDL06_AStorageThatIsNotMountedIsNotTakenForANewOne(t *testing.T) {
-	t.Parallel()
-	root := t.TempDir()
-	open := func() error {
-		cfg, err := config.Load("", []string{"STITHY_EXTERNAL_URL=https://forge.example", "STITHY_DATA_DIR=" + root})
-		if err != nil {
-			t.Fatal(err)
-		}
-		store, err := openStore(t.Context(), cfg, clock.System(), slog.New(slog.DiscardHandler))
-		if err != nil {
-			return err
-		}
-		return store.Close()
-	}
-	for range 2 {
-		if err := open(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	disk, away := filepath.Join(root, "repositories"), filepath.Join(root, "away")
-	if err := os.Rename(disk, away); err != nil {
-		t.Fatal(err)
-	}
-	for _, place := range []func() error{func() error { return nil }, func() error { return os.Mkdir(disk, 0o700) }} {
-		if err := place(); err != nil {
-			t.Fatal(err)
-		}
-		if err := open(); !errors.Is(err, gitstore.ErrUnavailable) {
-			t.Errorf("it is opened: %v", err)
-		}
-		if inside, err := os.ReadDir(disk); err == nil && len(inside) > 0 {
-			t.Errorf("it is marked: %v", inside)
-		}
-	}
-	if err := errors.Join(os.RemoveAll(disk), os.Rename(away, disk)); err != nil {
-		t.Fatal(err)
-	}
-	if err := open(); err != nil {
-		t.Errorf("mounted again: %v", err)
-	}
 }

@@ -160,7 +160,7 @@ func TestTheLogOfARunningJobGoesOn(t *testing.T) {
 	}
 	w := b.send("GET", jobPage(d.hidden, id, "/log?from=3"), nil)
 	want := `<div data-s="1"><a href="?line=1#L1">1</a><details open><summary>build goes on</summary>` + "\n" +
-		`<div id="L3"><a href="#L3">3</a>partly</div>` + "\n<small>00:03</small></details></div>\n" + `<div id="L4"><a href="#L4">4</a>two</div>` + "\n"
+		`<div id="L3"><a href="#L3">3</a>partly</div>` + "\n</details><small>00:03</small></div>\n" + `<div id="L4"><a href="#L4">4</a>two</div>` + "\n"
 	if w.Body.String() != want || w.Header().Get("Log-Next") != "5" || w.Header().Get("Log-Ended") != "" {
 		t.Errorf("%v\n%s", w.Header(), w.Body)
 	}
@@ -178,13 +178,48 @@ func TestTheLogOfARunningJobGoesOn(t *testing.T) {
 	}
 }
 
+func TestTheLogOfARunnerWithTimestampsIsShownWithoutThem(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	b, u := d.signedIn(t, access.Developer, d.hidden)
+	const stamp = "2026-11-15T22:10:59.708409Z "
+	first := stamp + "00O section_start:1:step_script\r\x1b[0K\n" + stamp + "00O+\x1b[0K\x1b[36;1mExecuting\x1b[0;m\n" + stamp + "01E  10%\r\n"
+	id := d.job(t, d.hidden, u, "running", first)
+	s := b.get(jobPage(d.hidden, id, ""))
+	if _, last := linesOn(s); last != "2" || !s.says(`data-next="2"`) || !s.says(`<summary id="L1" data-t="22:10:59.708"><span class="c6 bold">Executing</span></summary>`) ||
+		!s.says(`<div id="L2" data-t="22:10:59.708" class="err" title="stderr"><a href="#L2">2</a> 10%</div>`) || s.says("00O") || !s.says("Timestamps") {
+		t.Errorf("%s", s.Body)
+	}
+	// The last line goes on, and comes again.
+	more := stamp + "01E+100%\n" + stamp + "00O section_end:4:step_script\r\x1b[0K\n" + stamp + "00O+two\n"
+	if _, err := d.artifacts.AppendLog(t.Context(), id, int64(len(first)), []byte(more)); err != nil {
+		t.Fatal(err)
+	}
+	w := b.send("GET", jobPage(d.hidden, id, "/log?from=2"), nil)
+	want := `<div data-s="1"><a href="?line=1#L1">1</a><details open><summary>step_script goes on</summary>` + "\n" +
+		`<div id="L2" data-t="22:10:59.708" class="err" title="stderr"><a href="#L2">2</a>100%</div>` + "\n</details><small>00:03</small></div>\n" +
+		`<div id="L3" data-t="22:10:59.708"><a href="#L3">3</a>two</div>` + "\n"
+	if w.Body.String() != want || w.Header().Get("Log-Next") != "3" {
+		t.Errorf("%v\n%s", w.Header(), w.Body)
+	}
+	if raw := b.send("GET", jobPage(d.hidden, id, "/raw"), nil); raw.Body.String() != first+more {
+		t.Errorf("raw is %q", raw.Body)
+	}
+	if s := b.get(jobPage(d.hidden, id, "?q=two")); !s.says("1 line has “two” in lines 1 to 3.") {
+		t.Errorf("%s", s.Body)
+	}
+	if s := b.get(jobPage(d.hidden, id, "?q=22:10")); !s.says("No line has “22:10”") {
+		t.Errorf("%s", s.Body)
+	}
+}
+
 func TestAJobHasAPageForThoseWhoMaySeeIt(t *testing.T) {
 	t.Parallel()
 	d := newDoors(t)
 	dev, u := d.signedIn(t, access.Developer, d.hidden, d.open)
 	id, shown := d.job(t, d.hidden, u, "failed", "a secret line\n"), d.job(t, d.open, u, "success", "an open line\n")
-	debug := d.job(t, d.hidden, u, "success", "a token line\n")
-	d.exec(t, `update job_specs set document = '{"job":{"name":"build"},"variables":[{"key":"CI_DEBUG_TRACE","value":"true"}]}' where id = (select spec_id from jobs where id = $1)`, debug)
+	debug, talks := d.job(t, d.hidden, u, "success", "a token line\n"), d.job(t, d.open, u, "success", "a token line\n")
+	d.exec(t, `update job_specs set document = '{"job":{"name":"build"},"variables":[{"key":"CI_DEBUG_TRACE","value":"true"}]}' where id in (select spec_id from jobs where id in ($1, $2))`, debug, talks)
 	d.exec(t, `update projects set settings = settings || '{"public_jobs": false}' where id = $1`, d.hidden.ID)
 	guest, _ := d.signedIn(t, access.Guest, d.hidden)
 	reporter, _ := d.signedIn(t, access.Reporter, d.hidden)
@@ -201,6 +236,8 @@ func TestAJobHasAPageForThoseWhoMaySeeIt(t *testing.T) {
 			"an outsider":                     {outsider, jobPage(d.hidden, id, below), http.StatusNotFound},
 			"a stranger":                      {d.browser(t), jobPage(d.hidden, id, below), http.StatusSeeOther},
 			"an outsider at an open one":      {outsider, jobPage(d.open, shown, below), http.StatusOK},
+			"a stranger at an open one":       {d.browser(t), jobPage(d.open, shown, below), http.StatusOK},
+			"a stranger at one that debugs":   {d.browser(t), jobPage(d.open, talks, below), map[bool]int{true: http.StatusOK, false: http.StatusForbidden}[below == ""]},
 			"a job of another project":        {dev, jobPage(d.open, id, below), http.StatusNotFound},
 			"no job":                          {dev, jobPage(d.hidden, 99999, below), http.StatusNotFound},
 			"a developer, of one that debugs": {dev, jobPage(d.hidden, debug, below), http.StatusOK},
@@ -210,6 +247,9 @@ func TestAJobHasAPageForThoseWhoMaySeeIt(t *testing.T) {
 				t.Errorf("%s, %s: %d", name, c.path, w.Code)
 			}
 		}
+	}
+	if w := d.browser(t).send("GET", jobPage(d.open, talks, ""), nil); strings.Contains(w.Body.String(), "token line") {
+		t.Errorf("a stranger reads %s", w.Body)
 	}
 	if w := reporter.send("GET", jobPage(d.hidden, debug, ""), nil); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "token line") || !strings.Contains(w.Body.String(), "Its log is for developers") {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -227,7 +267,7 @@ func TestAJobIsErasedOnItsPage(t *testing.T) {
 	dev, u := d.signedIn(t, access.Developer, d.hidden)
 	other, _ := d.signedIn(t, access.Developer, d.hidden)
 	id := d.job(t, d.hidden, u, "success", "what it said\n")
-	if _, err := d.artifacts.Store(t.Context(), artifact.File{ProjectID: d.hidden.ID, JobID: id, Type: artifact.Archive, Format: artifact.Zip, Filename: "artifacts.zip", Public: true}, strings.NewReader("PK")); err != nil {
+	if _, err := d.artifacts.Store(t.Context(), artifact.File{ProjectID: d.hidden.ID, JobID: id, Type: artifact.Archive, Format: artifact.Zip, Filename: "artifacts.zip"}, strings.NewReader("PK")); err != nil {
 		t.Fatal(err)
 	}
 	erase, download := jobPage(d.hidden, id, "/erase"), jobPage(d.hidden, id, "/artifacts/download")

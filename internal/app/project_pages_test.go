@@ -91,7 +91,12 @@ func TestAHiddenProjectHasNoPages(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/house", "/house/", "/-/nothing/at/all", "/assets/stithy.old.css", "/users/nobody", "/house%2fopen/x", "/house/open/-/", "/house/open/-/nothing", "/house//open"} {
+	for _, path := range []string{"/house", "/missing"} {
+		if w := d.browser(t).send("GET", path, nil); w.Code != http.StatusSeeOther {
+			t.Errorf("%s for a stranger: %d", path, w.Code)
+		}
+	}
+	for _, path := range []string{"/house/", "/-/nothing/at/all", "/assets/stithy.old.css", "/users/nobody", "/house%2fopen/x", "/house/open/-/", "/house/open/-/nothing", "/house//open"} {
 		if w := d.browser(t).send("GET", path, nil); w.Code != http.StatusNotFound {
 			t.Errorf("%s for a stranger: %d %s", path, w.Code, w.Header().Get("Location"))
 		}

@@ -28,6 +28,7 @@ func (a *App) Serve(ctx context.Context, roles []string, ready func(addr string)
 	parts := []lifecycle.Part{
 		{Name: "database", Start: a.Ready},
 		loop("settings", a.Settings.Watch),
+		loop("disks", a.disks.Watch),
 		a.Tokens.Part(),
 		a.runners.Part(),
 	}

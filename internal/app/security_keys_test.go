@@ -126,7 +126,8 @@ func TestASecurityKeyFromItsRegistrationToItsEnd(t *testing.T) {
 	}
 	stale := i.browser(t)
 	waiting := stale.signIn(ann.Username, goodPassword)
-	if s = b.submit(b.get(factors), fmt.Sprintf("%s/keys/%d/remove", factors, keys[0].ID), nil); !s.says("The key is removed.") || s.says("blue key") {
+	remove := fmt.Sprintf("%s/keys/%d/remove", factors, keys[0].ID)
+	if s = b.submit(b.get(factors), remove, map[string]string{"current_password": goodPassword}); !s.says("The key is removed.") || s.says("blue key") {
 		t.Fatalf("%d %s", s.Code, s.Body)
 	}
 	if s := stale.submit(waiting, keyAnswerPath, map[string]string{"answer": blue.Sign(t, question(t, waiting).Challenge)}); s.path == "/" {
@@ -154,10 +155,11 @@ func TestTheOnlyFactorIsNotRemovedByItself(t *testing.T) {
 		t.Fatal(keys, err)
 	}
 	remove := fmt.Sprintf("%s/keys/%d/remove", factors, keys[0].ID)
-	if s := b.submit(b.get(factors), remove, nil); s.Code != http.StatusConflict || !s.says("your only second factor") {
+	if s := b.submit(b.get(factors), remove, map[string]string{"current_password": goodPassword}); s.Code != http.StatusConflict || !s.says("your only second factor") {
 		t.Errorf("%d %s", s.Code, s.Body)
 	}
 	csrf := bobs.get(factors).form(factors + "/codes").values
+	csrf.Set("current_password", goodPassword)
 	if w := bobs.send("POST", remove, csrf); w.Code != http.StatusNotFound {
 		t.Errorf("somebody else's key: %d", w.Code)
 	}
@@ -179,6 +181,48 @@ func TestTheOnlyFactorIsNotRemovedByItself(t *testing.T) {
 	wg.Wait()
 	if keys, _ = i.signIns.SecurityKeys(t.Context(), ann.ID); len(keys) != 1 || refused.Load() != 1 {
 		t.Errorf("%d keys are left, %d were refused", len(keys), refused.Load())
+	}
+}
+
+func TestWhatWouldOutliveASessionAsksForThePassword(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	ann, b, _ := i.keyed(t)
+	b.addKey("second")
+	keys, err := i.signIns.SecurityKeys(t.Context(), ann.ID)
+	if err != nil || len(keys) != 2 {
+		t.Fatal(keys, err)
+	}
+	codes := func() string {
+		t.Helper()
+		digests, err := postgres.Values[string](t.Context(), i.DB, `select encode(digest, 'hex') from recovery_codes where user_id = $1 order by 1 limit 20`, ann.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(digests, " ")
+	}
+	before, remove := codes(), fmt.Sprintf("%s/keys/%d/remove", factors, keys[0].ID)
+	for _, path := range []string{factors + "/codes", remove} {
+		for _, password := range []string{"", "wrong password"} {
+			if s := b.submit(b.get(factors), path, map[string]string{"current_password": password}); s.Code != http.StatusUnprocessableEntity || shownCode.MatchString(s.Body.String()) {
+				t.Errorf("%s with %q: %d %s", path, password, s.Code, s.Body)
+			}
+		}
+	}
+	if keys, err := i.signIns.SecurityKeys(t.Context(), ann.ID); err != nil || len(keys) != 2 || codes() != before {
+		t.Errorf("%d keys are left, %v; codes stayed: %v", len(keys), err, codes() == before)
+	}
+	s := b.submit(b.get(factors), factors+"/codes", map[string]string{"current_password": goodPassword})
+	if len(shownCode.FindAllString(s.Body.String(), -1)) != 10 || codes() == before {
+		t.Errorf("%d %s", s.Code, s.Body)
+	}
+	if s := b.submit(b.get(factors), remove, map[string]string{"current_password": goodPassword}); !s.says("The key is removed.") {
+		t.Errorf("%d %s", s.Code, s.Body)
+	}
+	trail, err := postgres.Values[string](t.Context(), i.DB, `select details ->> 'custom_message' from audit_events
+		where details ->> 'event_name' in ('user_renew_recovery_codes', 'user_remove_security_key') order by id limit 10`)
+	if err != nil || len(trail) != 2 || trail[0] != "Made new recovery codes" || !strings.HasPrefix(trail[1], "Removed security key ") {
+		t.Errorf("%q %v", trail, err)
 	}
 }
 

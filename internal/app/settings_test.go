@@ -126,7 +126,7 @@ func TestKeysAndSessionsAreAddedShownAndEnded(t *testing.T) {
 	foreign := other.signIn(bob.Username, goodPassword).form("/users/sign_out").values
 
 	s := b.submit(b.get(keysPage), keysPage, map[string]string{"title": "laptop", "key": publicKey(t)})
-	if !s.says("The key is added.") || !s.says("SHA256:") {
+	if !s.says("SSH key added.") || !s.says("SHA256:") {
 		t.Fatalf("%d %s", s.Code, s.Body)
 	}
 	if s := b.submit(s, keysPage, map[string]string{"title": "laptop", "key": "not a key"}); s.Code != http.StatusUnprocessableEntity || !s.says("is invalid") {

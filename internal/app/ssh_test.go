@@ -453,6 +453,21 @@ func TestGI12_ConnectionsThatStallOrFloodAreBounded(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Error("a silent client stays")
 	}
+	// So is one that is silent within its command.
+	within := d.startSSH(t, func(it *gitssh.Server) { it.Limits = gitssh.Limits{Thinking: 50 * time.Millisecond} })
+	client, err = ssh.Dial("tcp", within.addr, comeAs(own))
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := client.NewSession()
+	if err == nil {
+		_, _ = session.StdinPipe()
+		err = session.Start("git-upload-pack 'house/open.git'")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = client.Wait() // it ends with the connection
 	if out, _, err := s.run(t, "", own); err != nil || !strings.HasPrefix(out, "Welcome") {
 		t.Fatalf("a good client afterwards: %v %q", err, out)
 	}

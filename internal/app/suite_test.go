@@ -72,7 +72,7 @@ func newInstance(t testing.TB, environ ...string) *instance {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	store, err := openStore(t.Context(), cfg, clock.System(), log)
+	store, err := openStore(t.Context(), cfg, db, clock.System(), log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -517,10 +517,14 @@ func TestSU07_ProbesAnswerWatchersOnly(t *testing.T) {
 			}
 		}
 	}
-	for _, page := range []string{"/debug/pprof/", "/-/debug", "/metrics", "/-/"} {
+	for _, page := range []string{"/debug/pprof/", "/-/debug", "/metrics/", "/-/"} {
 		if w := i.do("GET", page, nil, nil); w.Code != http.StatusNotFound {
 			t.Errorf("%s: %d", page, w.Code)
 		}
+	}
+	// A name like any other: strangers are asked to sign in, whether somebody has it or not.
+	if w := i.do("GET", "/metrics", nil, nil); w.Code != http.StatusSeeOther {
+		t.Errorf("/metrics: %d", w.Code)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"stithy/internal/kit/access"
 	"stithy/internal/platform/clock"
@@ -63,6 +64,8 @@ func (f *Front) serve(w *recorder, r *http.Request, proxied bool) {
 		f.API.ServeHTTP(w, r)
 	case strings.HasPrefix(path, "/api/v3/") || path == "/api/v3":
 		w.json(http.StatusGone, `{"error":"API V3 is no longer supported. Use API V4 instead."}`)
+	case !utf8.ValidString(path) || strings.IndexByte(path, 0) >= 0:
+		w.text(http.StatusBadRequest, "Bad Request")
 	case path == "/-/api" || strings.HasPrefix(path, "/-/api/"):
 		w.route = "/-/api"
 		f.Docs.ServeHTTP(w, r)

@@ -95,10 +95,11 @@ func TestReadinessNamesWhatFails(t *testing.T) {
 	f.Checks = []front.Check{
 		{Name: "db", Do: func(context.Context) error { return nil }},
 		{Name: "cache", Do: func(context.Context) error { return dead }, Optional: true},
+		{Name: "disk", Do: func(context.Context) error { return front.ReasonError("data has 3 MB left") }, Optional: true},
 	}
 	for target, want := range map[string]string{
 		"/-/readiness":       `200 {"master_check":[{"status":"ok"}],"status":"ok"}`,
-		"/-/readiness?all=1": `200 {"cache_check":[{"status":"failed","message":"cache does not answer"}],"db_check":[{"status":"ok"}],"master_check":[{"status":"ok"}],"status":"ok"}`,
+		"/-/readiness?all=1": `200 {"cache_check":[{"status":"failed","message":"cache does not answer"}],"db_check":[{"status":"ok"}],"disk_check":[{"status":"failed","message":"data has 3 MB left"}],"master_check":[{"status":"ok"}],"status":"ok"}`,
 	} {
 		if w := get(f, target, nil); w.Code != 200 || "200 "+w.Body.String() != want {
 			t.Errorf("%s: got %d %s", target, w.Code, w.Body)
@@ -121,5 +122,21 @@ func TestANodeThatIsAboutToStopIsNotReady(t *testing.T) {
 	}
 	if w := get(f, "/-/liveness", nil); w.Code != http.StatusOK {
 		t.Errorf("a draining node is alive: got %d", w.Code)
+	}
+}
+
+func TestDO09_APathThatIsNoTextReachesNoDoor(t *testing.T) {
+	t.Parallel()
+	door := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%q reaches a door", r.URL.Path) })
+	f := &front.Front{
+		API: http.NotFoundHandler(), Docs: door, Avatars: door, OAuth: door, Pages: door,
+		Metrics: telemetry.NewMetrics("1", "x"), Log: slog.New(slog.DiscardHandler), Clock: clock.System(),
+	}
+	for _, path := range []string{"/a%00b", "/%ff", "/uploads/-/system/user/avatar/1/a%00b", "/group/project.git/%00", "/oauth/%c3%28"} {
+		w := httptest.NewRecorder()
+		f.Handler().ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if w.Code != http.StatusBadRequest {
+			t.Errorf("%s: %d", path, w.Code)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package front
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"time"
 )
@@ -15,6 +16,12 @@ type Check struct {
 	// of service: it goes on without them.
 	Optional bool
 }
+
+// ReasonError is an error of a check whose words those who watch may read. Of all
+// other errors they learn that the thing does not answer; the log has the rest.
+type ReasonError string
+
+func (r ReasonError) Error() string { return string(r) }
 
 type checkResult struct {
 	Status  string `json:"status"`
@@ -67,6 +74,9 @@ func (f *Front) readiness(w *recorder, r *http.Request) {
 		result := checkResult{Status: "ok"}
 		if err := check.Do(ctx); err != nil {
 			result = checkResult{Status: "failed", Message: check.Name + " does not answer"}
+			if reason, ok := errors.AsType[ReasonError](err); ok {
+				result.Message = string(reason)
+			}
 			f.Log.WarnContext(ctx, "readiness check failed", "check", check.Name, "error", err)
 			if !check.Optional {
 				fail(result.Message)
