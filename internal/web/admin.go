@@ -47,6 +47,7 @@ type userRow struct {
 	Name, Username, Email string
 	State                 string
 	Admin, Unconfirmed    bool
+	Bot                   bool
 	TwoFactor, Locked     bool
 	Seen, Joined          *moment
 	Moves                 []*form
@@ -101,8 +102,8 @@ func (x *visit) showUsers() error {
 // userRow is an account and what can be done to it from the list.
 func (x *visit) userRow(u *user.User) userRow {
 	row := userRow{
-		Name: u.Name, Username: u.Username, Email: u.Email, State: stateName(u.State), Admin: u.Admin, Unconfirmed: u.ConfirmedAt == nil,
-		TwoFactor: u.TwoFactorEnabled, Locked: u.LockedAt != nil, Seen: x.moment(u.LastActivityOn), Joined: x.moment(&u.CreatedAt),
+		Name: u.Name, Username: u.Username, Email: u.Email, State: stateName(u.State), Admin: u.Admin, Bot: u.Bot(), Unconfirmed: u.ConfirmedAt == nil,
+		TwoFactor: u.TwoFactorEnabled, Locked: u.LockedAt != nil, Seen: x.day(u.LastActivityOn), Joined: x.moment(&u.CreatedAt),
 	}
 	move := func(m user.Move, label, look string) {
 		row.Moves = append(row.Moves, x.button(usersPath+"/"+strconv.FormatInt(u.ID, 10)+"/"+string(m), label, look, u.Username))
@@ -111,6 +112,7 @@ func (x *visit) userRow(u *user.User) userRow {
 	case u.Kind.Internal() || x.actor.Is(u.ID) || u.State == user.LDAPBlocked:
 	case u.State == user.Pending:
 		move(user.Approve, "Approve", "primary")
+		move(reject, "Reject", "danger")
 		move(user.Block, "Block", "danger")
 	case u.State == user.Blocked:
 		move(user.Unblock, "Unblock", "")
@@ -137,6 +139,9 @@ func stateName(s user.State) string {
 	return string(s)
 }
 
+// reject removes an account that waits for approval.
+const reject user.Move = "reject"
+
 // moves are the changes of state that the list offers.
 var moves = []user.Move{user.Approve, user.Block, user.Unblock, user.Unban, user.Activate}
 
@@ -146,6 +151,9 @@ func (x *visit) moveUser() error {
 		return err
 	}
 	m := user.Move(x.r.PathValue("move"))
+	if m == reject {
+		return x.rejectUser(id)
+	}
 	if !slices.Contains(moves, m) {
 		return fault.New(fault.NotFound)
 	}
@@ -161,4 +169,15 @@ func (x *visit) moveUser() error {
 		state = "active"
 	}
 	return x.done(usersPath, u.Username+" is now "+state+".")
+}
+
+func (x *visit) rejectUser(id int64) error {
+	u, err := x.Users.Find(x.r.Context(), id)
+	if err != nil {
+		return err
+	}
+	if err := x.Users.Reject(x.r.Context(), x.actor, id); err != nil {
+		return err
+	}
+	return x.done(usersPath, u.Username+" is rejected. The account is being removed.")
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -48,8 +49,12 @@ func (x *visit) runners(p ciPlace, refused *form) (*runnersBody, error) {
 	}
 	body := &runnersBody{URL: x.ExternalURL.String()}
 	body.Prev, body.Next = turns(found.More)
+	managed, err := x.managed(p, found.Items)
+	if err != nil {
+		return nil, err
+	}
 	for i := range found.Items {
-		body.Runners = append(body.Runners, x.runnerRow(p, &found.Items[i]))
+		body.Runners = append(body.Runners, x.runnerRow(p, &found.Items[i], managed[found.Items[i].ID]))
 	}
 	if body.New = refused; refused == nil && p.mayCreate {
 		body.New = x.runnerForm(p.runners, "Create runner", runner.Runner{RunUntagged: true}, p)
@@ -60,19 +65,26 @@ func (x *visit) runners(p ciPlace, refused *form) (*runnersBody, error) {
 	return body, nil
 }
 
-// managed reports whether the page offers to change a runner: it is one of the
-// place itself, or its reader manages all.
-func (p ciPlace) managed(r *runner.Runner) bool {
-	switch r.Type {
-	case runner.Project:
-		return p.target.Type == runner.Project
-	case runner.Group:
-		return p.target.Type == runner.Group && r.GroupID != nil && *r.GroupID == p.target.GroupID
+// managed says which runners the page offers to change: those of the place
+// itself that its reader manages, or all where its reader manages all.
+func (x *visit) managed(p ciPlace, runners []runner.Runner) (map[int64]bool, error) {
+	managed, ids := map[int64]bool{}, []int64{}
+	for _, r := range runners {
+		switch {
+		case x.actor.Admin():
+			managed[r.ID] = true
+		case r.Type == runner.Project && p.target.Type == runner.Project:
+			ids = append(ids, r.ID)
+		case r.Type == runner.Group && p.target.Type == runner.Group:
+			managed[r.ID] = r.GroupID != nil && *r.GroupID == p.target.GroupID
+		}
 	}
-	return false
+	mine, err := x.Runners.Managed(x.r.Context(), x.actor, ids...)
+	maps.Copy(managed, mine)
+	return managed, err
 }
 
-func (x *visit) runnerRow(p ciPlace, r *runner.Runner) runnerRow {
+func (x *visit) runnerRow(p ciPlace, r *runner.Runner, managed bool) runnerRow {
 	row := runnerRow{
 		ID: r.ID, Description: r.Description, Kind: runnerKinds[r.Type], Tags: r.Tags, Untagged: r.RunUntagged,
 		Protected: r.AccessLevel == runner.RefProtected, Seen: x.moment(r.ContactedAt),
@@ -87,7 +99,7 @@ func (x *visit) runnerRow(p ciPlace, r *runner.Runner) runnerRow {
 	default:
 		row.State, row.Tone = string(s), "bad"
 	}
-	if !x.actor.Admin() && !p.managed(r) {
+	if !managed {
 		return row
 	}
 	at, about := p.runners+"/"+strconv.FormatInt(r.ID, 10), "runner #"+strconv.FormatInt(r.ID, 10)
@@ -152,7 +164,7 @@ func (x *visit) createRunner(p ciPlace) error {
 	if err == nil {
 		r, token, failed := x.Runners.Create(x.r.Context(), x.actor, p.target, d)
 		if err = failed; err == nil {
-			return x.tokenOnce(p, r, token.Reveal(), "is made.")
+			return x.tokenOnce(p, r, token.Reveal(), "created.")
 		}
 	}
 	f := x.runnerForm(p.runners, "Create runner", runner.Runner{}, p)

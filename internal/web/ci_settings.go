@@ -102,7 +102,7 @@ func (d *Door) ciPages() []page {
 	pages := []page{
 		{route: "GET " + instanceRunners, who: administrators, do: func(x *visit) error { return x.showPlace(http.StatusOK, x.ciOfInstance(), nil, nil) }},
 		{route: "GET " + instanceVariables, who: administrators, do: func(x *visit) error { return x.showPlace(http.StatusOK, x.ciOfInstance(), nil, nil) }},
-		{route: "GET /groups/{rest...}", do: (*visit).ofGroup},
+		{route: "GET /groups/{rest...}", who: readers, do: (*visit).ofGroup},
 		{route: "POST /groups/{rest...}", do: (*visit).ofGroup},
 	}
 	for _, act := range ciActs {
@@ -129,8 +129,15 @@ func (x *visit) ciOfInstance() ciPlace {
 // the page is about behind it.
 func (x *visit) ofGroup() error {
 	full, below, found := strings.Cut(x.r.PathValue("rest"), "/-/"+ciBelow)
+	if !found && x.reading() {
+		return x.showGroup(full)
+	}
 	if !found {
 		return fault.New(fault.NotFound)
+	}
+	if x.account == nil {
+		x.askToSignIn()
+		return errSent
 	}
 	g, err := x.Groups.FindByRef(x.r.Context(), x.actor, full)
 	if err == nil && (!access.Holds(x.actor, access.AdminGroupRunners, g.Place()) || !access.Holds(x.actor, access.AdminGroupVariables, g.Place()) || g.FullPath != full) {

@@ -76,6 +76,17 @@ func (x *visit) keyNameForm() *form {
 	})
 }
 
+func (x *visit) renewForm() *form {
+	return x.newForm(factorsPath+"/codes", "Make new recovery codes", x.reassureField("codes_password"))
+}
+
+func (x *visit) removeKeyForm(id int64) *form {
+	n := strconv.FormatInt(id, 10)
+	f := x.newForm(factorsPath+"/keys/"+n+"/remove", "Remove the key", x.reassureField("remove_password_"+n))
+	f.Look = "danger"
+	return f
+}
+
 func (x *visit) disableForm() *form {
 	f := x.newForm(factorsPath+"/disable", "Turn off two-factor", x.reassureField(""))
 	f.Look = "danger"
@@ -96,7 +107,7 @@ func (x *visit) factors(status int, given *form) error {
 			return err
 		}
 		body.Disable = x.disableForm()
-		body.Renew = x.button(factorsPath+"/codes", "Make new recovery codes", "", "")
+		body.Renew = x.renewForm()
 	}
 	if err := x.fillApp(&body); err != nil {
 		return err
@@ -105,7 +116,10 @@ func (x *visit) factors(status int, given *form) error {
 	if err := x.fillKeys(&body); err != nil {
 		return err
 	}
-	forms := []**form{&body.Begin, &body.Confirm, &body.BeginKey, &body.Disable}
+	forms := []**form{&body.Begin, &body.Confirm, &body.BeginKey, &body.Renew, &body.Disable}
+	for i := range body.Keys {
+		forms = append(forms, &body.Keys[i].Remove)
+	}
 	if body.Key != nil {
 		forms = append(forms, &body.Key.Form)
 		options = append(options, x.scripted(x.keyScript))
@@ -143,7 +157,7 @@ func (x *visit) fillKeys(body *factorsBody) error {
 	for _, k := range keys {
 		body.Keys = append(body.Keys, securityKeyRow{
 			Name: k.Name, Added: x.moment(&k.CreatedAt), Used: x.moment(k.LastUsedAt),
-			Remove: x.button(factorsPath+"/keys/"+strconv.FormatInt(k.ID, 10)+"/remove", "Remove", "danger", "the key "+k.Name),
+			Remove: x.removeKeyForm(k.ID),
 		})
 	}
 	if !x.SignIns.KeysWork() {
@@ -244,6 +258,9 @@ func (x *visit) removeSecurityKey() error {
 	if err != nil {
 		return err
 	}
+	if err := x.reassure(); err != nil {
+		return x.refusedFactor(x.removeKeyForm(id), err)
+	}
 	if err := x.SignIns.RemoveKey(x.r.Context(), x.actor, id); err != nil {
 		return err
 	}
@@ -257,8 +274,14 @@ func (x *visit) renewCodes() error {
 	if !x.account.TwoFactorEnabled {
 		return fault.New(fault.NotFound)
 	}
-	codes, err := x.SignIns.NewRecoveryCodes(x.r.Context(), x.account.ID)
+	if err := x.reassure(); err != nil {
+		return x.refusedFactor(x.renewForm(), err)
+	}
+	codes, err := x.SignIns.NewRecoveryCodes(x.r.Context(), x.actor)
 	if err != nil {
+		return err
+	}
+	if err := x.renew(); err != nil {
 		return err
 	}
 	return x.sayCodes("The old recovery codes do not work any more.", codes)

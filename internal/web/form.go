@@ -2,7 +2,9 @@ package web
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strings"
 
 	"stithy/internal/kit/fault"
 )
@@ -29,6 +31,7 @@ type hidden struct{ Name, Value string }
 // field is one question of a form.
 type field struct {
 	Name         string
+	Also         string // another name that rooms complain about what stands here under
 	As           string // its id on a page that asks for the name twice
 	Label        string
 	Type         string // of the input; "textarea", "select" and "checkboxes" are others
@@ -97,7 +100,9 @@ func (x *visit) refused(f *form, err error) error {
 	fields := e.Fields
 	for i := range f.Fields {
 		q := &f.Fields[i]
-		q.Problems = fields[q.Name]
+		if q.Problems = fields[q.Name]; len(q.Problems) == 0 && q.Also != "" {
+			q.Problems = fields[q.Also]
+		}
 		for n := range q.Options {
 			q.Options[n].Chosen = slices.Contains(x.form[q.Name], q.Options[n].Value)
 		}
@@ -106,7 +111,7 @@ func (x *visit) refused(f *form, err error) error {
 		}
 	}
 	shownBy := func(name string) bool {
-		return slices.ContainsFunc(f.Fields, func(q field) bool { return q.Name == name })
+		return slices.ContainsFunc(f.Fields, func(q field) bool { return q.Name == name || q.Also == name })
 	}
 	switch {
 	case len(fields) == 0 && e.Text != "":
@@ -117,15 +122,31 @@ func (x *visit) refused(f *form, err error) error {
 		_, body := failure(e)
 		f.Problem = body.Text
 	default:
-		rest := fault.Error{Kind: e.Kind, Fields: fault.Fields{}}
+		rest := fault.Fields{}
 		for name, texts := range fields {
 			if !shownBy(name) {
-				rest.Fields[name] = texts
+				rest[name] = texts
 			}
 		}
-		if len(rest.Fields) > 0 {
-			f.Problem = rest.Error()
-		}
+		f.Problem = inWords(rest)
 	}
 	return nil
+}
+
+// inWords is what is wrong as people say it. Names of fields are those of the API;
+// what is wrong with the whole, which rooms call base, has none.
+func inWords(fields fault.Fields) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		for _, text := range fields[name] {
+			if words := strings.ReplaceAll(name, "_", " "); name != "base" && words != "" {
+				text = strings.ToUpper(words[:1]) + words[1:] + " " + text
+			}
+			parts = append(parts, strings.TrimRight(text, "."))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ". ") + "."
 }

@@ -52,6 +52,13 @@ func assetFiles() (files map[string]http.Handler, sheet, keyScript, liveScript, 
 		files[path] = file
 		return path
 	}
+	for path, file := range map[string][2]string{"/favicon.ico": {"favicon.png", "image/png"}, "/robots.txt": {"robots.txt", "text/plain; charset=utf-8"}} {
+		content, err := fs.ReadFile(assets.Files, file[0])
+		if err != nil {
+			panic("web: " + err.Error())
+		}
+		files[path] = httpfile.New(file[1], content)
+	}
 	const script = "text/javascript; charset=utf-8"
 	return files, add("stithy", "css", "text/css; charset=utf-8"), add("security_key", "js", script), add("live", "js", script), add("job_log", "js", script)
 }

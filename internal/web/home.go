@@ -33,10 +33,8 @@ func (x *visit) home() error {
 		return err
 	}
 	body := homeBody{More: found.More, API: x.ExternalURL.String() + "/api/v4"}
-	for _, p := range found.Items {
-		body.Projects = append(body.Projects, homeProject{
-			Path: p.FullPath(), Description: p.Description, Visibility: p.Visibility.String(), Active: x.moment(&p.LastActivityAt),
-		})
+	for i := range found.Items {
+		body.Projects = append(body.Projects, x.projectRow(&found.Items[i]))
 	}
 	return x.show(http.StatusOK, "home", "Home", body)
 }

@@ -16,9 +16,9 @@ import (
 
 func (d *Door) oneJobPages() []page {
 	return []page{
-		{route: "GET /-/jobs/{id}", needs: access.ReadJobs, do: (*visit).showJob},
-		{route: "GET /-/jobs/{id}/log", needs: access.ReadJobs, do: (*visit).followLog},
-		{route: "GET /-/jobs/{id}/raw", needs: access.ReadJobs, do: (*visit).rawLog},
+		{route: "GET /-/jobs/{id}", needs: access.ViewJobs, do: (*visit).showJob},
+		{route: "GET /-/jobs/{id}/log", needs: access.ViewJobs, do: (*visit).followLog},
+		{route: "GET /-/jobs/{id}/raw", needs: access.ViewJobs, do: (*visit).rawLog},
 		{route: "GET /-/jobs/{id}/artifacts/download", needs: access.DownloadArtifacts, do: (*visit).downloadArchive},
 		{route: "POST /-/jobs/{id}/erase", needs: access.EraseJobs, do: (*visit).eraseJob},
 	}
@@ -155,18 +155,15 @@ func (x *visit) jobFacts(j *pipeline.Job, pl *pipeline.Pipeline) (*jobBody, erro
 
 // leftFiles are the files that the reader may know of.
 func (x *visit) leftFiles(j *pipeline.Job) ([]leftFile, error) {
-	if !x.may(access.DownloadArtifacts) || j.ErasedAt != nil {
+	if j.ErasedAt != nil {
 		return nil, nil
 	}
-	files, err := x.Artifacts.Files(x.r.Context(), j.ID)
+	files, err := x.Pipelines.Left(x.r.Context(), x.actor, x.project, j.ID)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]leftFile, 0, len(files))
 	for _, f := range files {
-		if !f.Public && x.project.Role < access.Developer && !x.actor.Admin() {
-			continue
-		}
 		row := leftFile{Name: f.Filename, Size: bytesText(f.Size), Expires: x.moment(f.ExpireAt), Kept: f.Kept}
 		if f.Type == artifact.Archive {
 			row.Path = x.jobPath(j.ID) + "/artifacts/download"

@@ -27,6 +27,7 @@ type logBody struct {
 	HTML                       template.HTML
 	First, Last                int64
 	Total                      int64
+	Stamped                    bool   // lines say when they were written
 	Path                       string // of the job
 	Begin, Earlier, Later, End string
 	Raw, Download              string
@@ -70,6 +71,7 @@ func (x *visit) logPart(j *pipeline.Job) (*logBody, error) {
 	}
 	body.HTML = template.HTML(w.HTML()) //nolint:gosec // every byte of a log is escaped in there, see TestCI14_NothingInALogActs
 	body.First, body.Last = w.Shown()
+	body.Stamped = w.Stamped() || j.Status == pipeline.Running // its first lines may come later
 	body.Total = max(body.Total, body.Last)
 	line := func(name string, n int64) string { return path + "?" + name + "=" + strconv.FormatInt(n, 10) }
 	if body.First > 1 {

@@ -12,7 +12,7 @@ import (
 
 func (d *Door) jobPages() []page {
 	return []page{
-		{route: "GET /-/jobs", needs: access.ReadJobs, do: (*visit).showJobs, tab: "Jobs"},
+		{route: "GET /-/jobs", needs: access.ViewJobs, do: (*visit).showJobs, tab: "Jobs"},
 		{route: "POST /-/jobs/{id}/{act}", needs: access.UpdateJobs, do: (*visit).changeJob},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"stithy/internal/kit/wire"
 	"stithy/internal/user"
 )
 
@@ -50,9 +51,6 @@ func (t templates) render(w io.Writer, name string, v view) error {
 	}
 	return nil
 }
-
-// brand is what people call the program, whatever its name on the wire.
-const brand = "Stithy"
 
 // view is what the layout is given; Body is what the page itself shows.
 type view struct {
@@ -111,7 +109,7 @@ func beside(title, here string, places ...place) option {
 }
 
 func (x *visit) view(title string, body any) view {
-	v := view{Title: title, Brand: brand, Flash: x.flash(), RequestID: x.requestID(), Body: body}
+	v := view{Title: title, Brand: wire.Brand, Flash: x.flash(), RequestID: x.requestID(), Body: body}
 	if x.account != nil {
 		v.SignOut = x.button("/users/sign_out", "Sign out", "", "")
 		if x.actor.SignedIn() {
@@ -134,6 +132,24 @@ func (x *visit) moment(t *time.Time) *moment {
 	return &moment{
 		Exact: t.UTC().Format("2 January 2006, 15:04 UTC"), Machine: t.UTC().Format(time.RFC3339), Text: relative(x.Clock.Now().Sub(*t)),
 	}
+}
+
+// day describes a date, of which no time is known, relative to today.
+func (x *visit) day(t *time.Time) *moment {
+	if t == nil || t.IsZero() {
+		return nil
+	}
+	const length = 24 * time.Hour
+	m := &moment{Exact: t.UTC().Format("2 January 2006"), Machine: t.UTC().Format(time.DateOnly)}
+	switch ago := x.Clock.Now().UTC().Truncate(length).Sub(t.UTC().Truncate(length)); ago {
+	case 0:
+		m.Text = "today"
+	case length:
+		m.Text = "yesterday"
+	default:
+		m.Text = relative(ago)
+	}
+	return m
 }
 
 // relative says how long ago something was, or how soon it will be.

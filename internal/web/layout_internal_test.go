@@ -16,3 +16,20 @@ func TestTimesAreToldAsPeopleTellThem(t *testing.T) {
 		}
 	}
 }
+
+func TestADateIsToldByDays(t *testing.T) {
+	t.Parallel()
+	x := &visit{Door: &Door{Deps: Deps{Clock: func() time.Time { return time.Date(2026, 11, 15, 22, 10, 0, 0, time.UTC) }}}}
+	for date, want := range map[string]string{"2026-11-15": "today", "2026-11-14": "yesterday", "2026-11-10": "5 days ago", "2026-11-18": "in 3 days"} {
+		at, err := time.Parse(time.DateOnly, date)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := x.day(&at); got.Text != want || got.Machine != date {
+			t.Errorf("%s: %+v, want %q", date, got, want)
+		}
+	}
+	if x.day(nil) != nil {
+		t.Error("no date is one")
+	}
+}

@@ -146,7 +146,7 @@ func (x *visit) pipelines(code int, run *form) error {
 func (x *visit) runPipeline() error {
 	pl, err := x.Pipelines.Create(x.r.Context(), x.actor, x.project, pipeline.Wish{Source: pipeline.FromWeb, Ref: strings.TrimSpace(x.form.Get("run"))})
 	if err == nil {
-		return x.done(x.pipelinePath(pl.ID), "The pipeline is made.")
+		return x.done(x.pipelinePath(pl.ID), "Pipeline created.")
 	}
 	f := x.runForm()
 	if f == nil {
@@ -372,7 +372,7 @@ func (x *visit) pipelineLink(pl *pipeline.Pipeline) (*pipelineLink, error) {
 // jobsOf fills in the jobs of a pipeline and what the reader may do to them.
 func (x *visit) jobsOf(body *pipelineBody, pl *pipeline.Pipeline) error {
 	ctx := x.r.Context()
-	if !x.may(access.ReadJobs) {
+	if !x.may(access.ViewJobs) {
 		body.Hidden = "The jobs of this project are for its members."
 		return nil
 	}

@@ -174,7 +174,7 @@ func (x *visit) tokenForm() *form {
 	}
 	return x.newForm(tokensPath, "Create token",
 		field{Name: "name", Label: "Name", Type: "text", Required: true, Length: 255, Hint: "What the token is for."},
-		field{Name: "expires_at", Label: "Last day", Type: "date", Hint: "Without a day it lives as long as this instance allows."},
+		field{Name: "expires_at", Label: "Expires", Type: "date", Hint: "Optional. Without a date it expires as late as this instance allows."},
 		scopes,
 	)
 }
@@ -235,7 +235,7 @@ func (x *visit) createToken() error {
 	if err == nil {
 		var secret secretbox.Secret
 		if _, secret, err = x.Tokens.Create(x.r.Context(), x.actor, x.account.ID, d); err == nil {
-			if err := x.say(flash{Good: true, Text: "The token is made. Copy it now: it is not shown again.", Secret: secret.Reveal()}); err != nil {
+			if err := x.say(flash{Good: true, Text: "Token created. Copy it now: it is not shown again.", Secret: secret.Reveal()}); err != nil {
 				return err
 			}
 			x.redirect(tokensPath)
@@ -270,8 +270,8 @@ func (x *visit) revokeToken() error {
 func (x *visit) keyForm() *form {
 	return x.newForm(keysPath, "Add key",
 		field{Name: "title", Label: "Name", Type: "text", Required: true, Length: 255, Hint: "Where the key is kept, such as “work laptop”."},
-		field{Name: "key", Label: "Public key", Type: "textarea", Required: true, Length: 5000, Hint: "The line in the file that ends in .pub."},
-		field{Name: "expires_at", Label: "Last day", Type: "date", Hint: "May stay empty."},
+		field{Name: "key", Also: "fingerprint_sha256", Label: "Public key", Type: "textarea", Required: true, Length: 5000, Hint: "The line in the file that ends in .pub."},
+		field{Name: "expires_at", Label: "Expires", Type: "date", Hint: "Optional."},
 	)
 }
 
@@ -315,7 +315,7 @@ func (x *visit) addKey() error {
 	}
 	if err == nil {
 		if _, err = x.Users.AddSSHKey(x.r.Context(), x.actor, x.account.ID, n); err == nil {
-			return x.done(keysPath, "The key is added.")
+			return x.done(keysPath, "SSH key added.")
 		}
 	}
 	f := x.keyForm()

@@ -17,6 +17,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
+	"stithy/internal/platform/fairshare"
 	"stithy/internal/platform/ratelimit"
 	"stithy/internal/project"
 	"stithy/internal/token"
@@ -96,6 +97,7 @@ func (d *Door) serve(w http.ResponseWriter, r *http.Request, p page) {
 	x.actor.Address = x.address
 	err := x.enter(p)
 	saw(w, p.title(), x.actor)
+	x.r = x.r.WithContext(fairshare.With(x.r.Context(), x.actor.Caller()))
 	if err == nil && p.needs != "" {
 		err = x.enterProject(p.needs)
 	}
@@ -267,10 +269,11 @@ func (x *visit) fail(err error) {
 		return
 	}
 	f, shown := fault.Of(err)
+	hidden := !shown || (f.Kind == fault.Unavailable && err != error(f)) //nolint:errorlint // whether it is that very value
+	if hidden && x.r.Context().Err() == nil {
+		x.log("page failed", err, nil)
+	}
 	if !shown {
-		if x.r.Context().Err() == nil {
-			x.log("page failed", err, nil)
-		}
 		f = &fault.Error{Kind: fault.Internal}
 	}
 	status, body := failure(f)
@@ -293,7 +296,7 @@ func failure(f *fault.Error) (int, failureBody) {
 		case f.Reason != "":
 			return f.Reason
 		case len(f.Fields) > 0:
-			return f.Error()
+			return inWords(f.Fields)
 		}
 		return otherwise
 	}
@@ -315,7 +318,7 @@ func failure(f *fault.Error) (int, failureBody) {
 	case fault.Unavailable:
 		return http.StatusServiceUnavailable, failureBody{"Not available now", said("A part of this instance does not answer."), "Try again in a minute."}
 	case fault.Internal:
-		return http.StatusInternalServerError, failureBody{"Something went wrong", "The fault is ours, and it was written down.", "Try again. If it stays, tell an administrator the number below."}
+		return http.StatusInternalServerError, failureBody{"Something went wrong on our side", "The error was logged.", "Try again. If it happens again, tell an administrator the request ID below."}
 	}
 	return http.StatusBadRequest, failureBody{"This could not be done", said("The values do not fit."), "Go back, correct them and try again."}
 }

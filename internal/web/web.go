@@ -136,13 +136,22 @@ func (p page) title() string {
 func (d *Door) pages() []page {
 	return slices.Concat(
 		d.homePages(), d.signInPages(), d.recoveryPages(), d.settingsPages(), d.emailPages(), d.factorPages(), d.adminPages(),
-		d.consentPages(), d.applicationPages(), d.picturePages(), d.ciPages(),
+		d.consentPages(), d.applicationPages(), d.picturePages(), d.ciPages(), d.ownerPages(),
 	)
 }
 
 // projectPages are all pages about a project. Their routes begin after its path.
 func (d *Door) projectPages() []page {
 	return slices.Concat(d.projectHome(), d.pipelinePages(), d.jobPages(), d.oneJobPages(), d.lintPages(), d.ciProjectPages())
+}
+
+// ProjectRoutes are the routes of all pages about a project, after its path.
+func ProjectRoutes() []string {
+	var routes []string
+	for _, p := range (&Door{}).projectPages() {
+		routes = append(routes, p.route)
+	}
+	return routes
 }
 
 // Handler serves the pages, their style sheets, and a page that says so for

@@ -6,7 +6,8 @@ package assets
 
 import "embed"
 
-// Files are the style sheets and scripts, by name.
+// Files are the style sheets and scripts, the icon and what crawlers are told, by
+// name.
 //
-//go:embed *.css *.js
+//go:embed *.css *.js favicon.png robots.txt
 var Files embed.FS

@@ -5,6 +5,13 @@
   const log = document.getElementById("log");
   if (!log) return;
 
+  // Whether timestamps are shown is kept for the next page.
+  const times = document.getElementById("times");
+  if (times) {
+    times.checked = sessionStorage.getItem("times") === "1";
+    times.addEventListener("change", () => sessionStorage.setItem("times", times.checked ? "1" : "0"));
+  }
+
   const find = () => {
     const asked = /^#L(\d+)$/.exec(location.hash);
     if (!asked || document.getElementById("L" + asked[1])) return false;
@@ -36,6 +43,8 @@
       if (node.dataset.s && last && last.dataset.s === node.dataset.s) {
         node.querySelector(":scope > details > summary").remove();
         merge(node.querySelector(":scope > details"), last.querySelector(":scope > details"));
+        const took = node.querySelector(":scope > small");
+        if (took && !last.querySelector(":scope > small")) last.append(took);
       } else {
         to.append(node);
       }
