@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,8 +15,7 @@ import (
 	"time"
 )
 
-// runnerBinary is the CI runner: one of the name on PATH, the one that STITHY_TEST_RUNNER names, the one in bin, or the
-// runner core, built from the folder beside the repository.
+// runnerBinary is the CI runner: the one that STITHY_TEST_RUNNER names, one of the name on PATH, or the one of test/runner.
 var runnerBinary = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("STITHY_TEST_RUNNER"); path != "" {
 		return filepath.Abs(path)
@@ -25,24 +23,13 @@ var runnerBinary = sync.OnceValues(func() (string, error) {
 	if path, err := exec.LookPath("gitlab-runner"); err == nil {
 		return path, nil
 	}
-	built, err := filepath.Abs(filepath.Join(root, "bin", "runner-core"))
-	if err != nil {
-		return "", err
+	build := exec.Command("make", "bin/runner")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the runner: %w\n%s", err, out)
 	}
-	if _, err := os.Stat(built); err == nil {
-		return built, nil
-	}
-	script := filepath.Join(root, "..", "shared", "tools", "runner-core", "build")
-	if _, err := os.Stat(script); err != nil {
-		return "", errNoRunner
-	}
-	if out, err := exec.Command(script, built).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the runner core: %w\n%s", err, out)
-	}
-	return built, nil
+	return filepath.Abs(filepath.Join(root, "bin", "runner"))
 })
-
-var errNoRunner = errors.New("no runner: install gitlab-runner or set STITHY_TEST_RUNNER")
 
 // machine is a runner at work.
 type machine struct {
@@ -55,9 +42,6 @@ type machine struct {
 func (f *forge) runner(tags ...string) *machine {
 	f.t.Helper()
 	path, err := runnerBinary()
-	if errors.Is(err, errNoRunner) {
-		f.t.Skip(err) // it cannot be had from any registry
-	}
 	if err != nil {
 		f.t.Fatal(err)
 	}
