@@ -18,11 +18,12 @@ STAMP_COMMIT := $(if $(shell git rev-parse HEAD 2>/dev/null),true,false)
 # Tools are built once for each release of Go: a linter reads no newer Go than it was built with.
 TOOLS := bin/tools/.built-with-$(shell go env GOVERSION)
 STORE := bin/tools/versitygw
+RUNNER := bin/runner
 LINT := bin/tools/golangci-lint
 GOTEST := bin/tools/gotestsum --no-color --format-hide-empty-pkg
 
 # Steps of check, in order.
-CHECKS := check-format check-tidy check-generated lint archtest calm race fuzz-small e2e pages small threats
+CHECKS := check-format check-tidy check-generated lint archtest mutate-check calm race fuzz-small conformance e2e pages small threats
 
 # There is memory enough: the linter and the race detector spend their time on collecting it.
 SPACIOUS := GOGC=400
@@ -68,13 +69,36 @@ generate: build ## Write what follows from the code: docs/api, db/schema.sql, do
 assets: ## Fetch the style sheets of web/ anew
 	cd web && npm ci --ignore-scripts && npm run assets
 
-e2e: build $(TOOLS) $(STORE) test/e2e/node/node_modules/.package-lock.json ## Drive the built binary with real clients
+e2e: build $(TOOLS) $(STORE) $(RUNNER) test/e2e/node/node_modules/.package-lock.json ## Drive the built binary with real clients
 	@mkdir -p $(REPORT)
 	STITHY_BIN=$(CURDIR)/bin/stithy $(GOTEST) --format testname -- -vet=off -count=1 -timeout 15m ./test/e2e/... | tee $(REPORT)/e2e.txt
 
 test/e2e/node/node_modules/.package-lock.json: test/e2e/node/package-lock.json
 	cd test/e2e/node && npm ci --ignore-scripts --no-audit --no-fund
 	touch $@
+
+# The suite of rules has tests of its own, against a stub.
+conformance: build ## Check every rule of the specification on the built binary; AREAS=users,jobs checks some
+	@mkdir -p $(REPORT)
+	go test -count=1 ./test/conformance
+	go build -o bin/conformance ./test/conformance
+	tools/with-server sh -c 'exec bin/conformance -base "$$SERVER_URL" -admin-token "$$SERVER_TOKEN" -pending test/conformance/pending.txt \
+		-area "$(AREAS)" -json $(REPORT)/conformance.json'
+
+storm: build ## Send hostile requests to the built binary for STORM_MINUTES, 30 by default
+	go build -o bin/storm ./test/storm
+	tools/with-server bin/storm -minutes $${STORM_MINUTES:-30} $(STORM)
+
+storm-small:
+	STORM_MINUTES=2 $(MAKE) storm
+
+mutate: ## See that tests notice mistakes; MATCH=internal/token takes those of one room
+	go run ./test/mutate -match '$(MATCH)'
+
+# In small: that every mutation still fits the code and compiles.
+mutate-check:
+	go test -count=1 ./test/mutate
+	go run ./test/mutate -check
 
 pages: build test/pages/node_modules/.package-lock.json ## Measure every page with Chromium and axe, and fail on a breach
 	@STITHY_PAGES=measure STITHY_BIN=$(CURDIR)/bin/stithy go test -v -count=1 -timeout 10m ./test/pages
@@ -117,7 +141,7 @@ chaos: build ## Kill a node amid CHAOS_CREATES creations of accounts, 2,000 by d
 clones: build ## Clone one repository by CLONES clients at once, 200 by default, beside calls of the API
 	STITHY_BIN=$(CURDIR)/bin/stithy STITHY_TEST_CLONES=$${CLONES:-200} go test -run ManyClones -count=1 -timeout 25m -v ./test/e2e
 
-tools: $(TOOLS) $(STORE) ## Build the linter, the test runner and the object store of tests into bin/tools
+tools: $(TOOLS) $(STORE) $(RUNNER) ## Build the linter, the test runner and the object store of tests into bin/tools, the CI runner of tests into bin
 
 $(TOOLS): tools/go.mod tools/go.sum
 	GOBIN=$(CURDIR)/bin/tools go -C tools install tool
@@ -126,6 +150,10 @@ $(TOOLS): tools/go.mod tools/go.sum
 $(STORE): tools/s3/go.mod tools/s3/go.sum
 	GOBIN=$(CURDIR)/bin/tools go -C tools/s3 install tool
 	touch $@
+
+# A module of its own: its requirements are none of the server's.
+$(RUNNER): test/runner/go.mod test/runner/go.sum test/runner/main.go $(shell find test/runner/stubs -type f)
+	go -C test/runner build -trimpath -buildvcs=false -o $(CURDIR)/$@ .
 
 check: ## Everything that must hold before a merge, in the order that fails fastest
 	@rm -rf $(REPORT); mkdir -p $(REPORT)
@@ -159,5 +187,5 @@ small: build
 archtest:
 	go test -count=1 ./internal/archtest ./internal/ledger
 
-.PHONY: help dev build test race calm lint fmt generate assets e2e pages screenshots fuzz fuzz-small threats bench load runners chaos clones tools check \
+.PHONY: help dev build test race calm lint fmt generate assets e2e conformance storm storm-small mutate mutate-check pages screenshots fuzz fuzz-small threats bench load runners chaos clones tools check \
 	check-format check-tidy check-generated archtest small
