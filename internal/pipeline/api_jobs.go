@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -111,7 +112,7 @@ func (s *Service) handleRunnerJobs(ctx context.Context, call httpapi.Call[httpap
 	if err != nil {
 		return none, err
 	}
-	res, err := s.JobsOfRunner(ctx, r.ID, in.Status, req)
+	res, err := s.JobsOfRunner(ctx, call.Actor, r.ID, in.Status, req)
 	if err != nil {
 		return none, err
 	}
@@ -119,26 +120,21 @@ func (s *Service) handleRunnerJobs(ctx context.Context, call httpapi.Call[httpap
 	for _, j := range res.Items {
 		of[j.ProjectID] = append(of[j.ProjectID], j)
 	}
+	projects, err := s.Projects.Among(ctx, call.Actor, slices.Collect(maps.Keys(of)))
+	if err != nil {
+		return none, err
+	}
 	shown := map[int64]runnerJobForm{}
-	for id, jobs := range of {
-		p, err := s.Projects.Find(ctx, call.Actor, id)
-		if err == nil && !access.Holds(call.Actor, access.ReadJobs, p.Place()) {
-			continue
-		}
-		if fault.Is(err, fault.NotFound) {
-			continue
-		}
+	for id, p := range projects {
+		a, err := s.around(ctx, call.Actor, p, of[id])
 		if err != nil {
 			return none, err
 		}
-		a, err := s.around(ctx, call.Actor, p, jobs)
-		if err != nil {
-			return none, err
-		}
-		for _, j := range jobs {
+		for _, j := range of[id] {
 			shown[j.ID] = runnerJobForm{commonForm: s.commonForm(a, &j), Project: s.Projects.IdentityForm(p)}
 		}
 	}
+	// A project that was closed or removed meanwhile is not shown.
 	res.Items = slices.DeleteFunc(res.Items, func(j Job) bool { _, seen := shown[j.ID]; return !seen })
 	return httpapi.ListOf(req, res, func(j Job) runnerJobForm { return shown[j.ID] }), nil
 }

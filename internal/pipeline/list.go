@@ -6,8 +6,10 @@ import (
 	"strconv"
 	"time"
 
+	"stithy/internal/kit/access"
 	"stithy/internal/kit/paging"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/project"
 )
 
 // JobFilter narrows a list of jobs.
@@ -25,10 +27,14 @@ type JobFilter struct {
 const (
 	jobsByStatus = `unnest(?::text[]) as wanted (one) cross join lateral (select ` + jobColumns + ` from jobs j
 		where j.project_id = (select ?::bigint) and j.status = wanted.one and not j.bridge and (? or not j.retried) and j.id < ? order by j.id desc limit ?) jobs`
-	jobsOfRunner = `unnest(?::text[]) as wanted (one) cross join lateral (select ` + jobColumns + ` from jobs j
-		where j.runner_id = (select ?::bigint) and j.status = wanted.one and j.id < ? order by j.id desc limit ?) jobs`
-	jobsOfRunnerUp = `unnest(?::text[]) as wanted (one) cross join lateral (select ` + jobColumns + ` from jobs j
-		where j.runner_id = (select ?::bigint) and j.status = wanted.one and j.id > ? order by j.id limit ?) jobs`
+	jobsOfRunner   = readable + `j.id < ? order by j.id desc limit ?) jobs`
+	jobsOfRunnerUp = readable + `j.id > ? order by j.id limit ?) jobs`
+	// What the reader may not read is left out before anything is counted. The
+	// projects are asked for one by one, as the jobs come.
+	readable = `(select ?::bigint, ?::date, ?::smallint, ?::boolean) as reader cross join unnest(?::text[]) as wanted (one)
+		cross join lateral (select ` + jobColumns + ` from jobs j cross join lateral (
+			select from projects p join namespaces n on n.id = p.namespace_id where p.id = j.project_id and ` + project.ReadsJobs + ` offset 0) may
+		where j.runner_id = (select ?::bigint) and j.status = wanted.one and `
 )
 
 // border is the id that a page by keyset lies beyond.
@@ -76,17 +82,19 @@ func (s *Service) jobList(projectID int64, f JobFilter, req paging.Request, reac
 	return l.Columns(jobColumns).Order(postgres.Key{Expr: "id", Desc: true})
 }
 
-// JobsOfRunner reads one page of what a runner had, the newest first unless
-// asked otherwise.
-func (s *Service) JobsOfRunner(ctx context.Context, runnerID int64, of Status, req paging.Request) (paging.Result[Job], error) {
+// JobsOfRunner reads one page of what a runner had and somebody may read, the
+// newest first unless asked otherwise.
+func (s *Service) JobsOfRunner(ctx context.Context, by access.Actor, runnerID int64, of Status, req paging.Request) (paging.Result[Job], error) {
 	statuses := Statuses
 	if of != "" {
 		statuses = []Status{of}
 	}
+	reader := s.Projects.JobsReader(by)
 	return s.jobPage(ctx, func(reach int) *postgres.List {
-		l := postgres.From(jobsOfRunner, statuses, runnerID, border(req), reach)
+		args := append(reader[:], statuses, runnerID, border(req), reach)
+		l := postgres.From(jobsOfRunner, args...)
 		if !req.Desc {
-			l = postgres.From(jobsOfRunnerUp, statuses, runnerID, border(req), reach)
+			l = postgres.From(jobsOfRunnerUp, args...)
 		}
 		return l.Columns(jobColumns).Order(postgres.Key{Expr: "id", Desc: req.Desc})
 	}, req)

@@ -327,14 +327,8 @@ func (s *Service) around(ctx context.Context, to access.Actor, page []Project, f
 	}
 	around.sources = map[int64]*Project{}
 	if len(sources) > 0 && !form.simple {
-		rows, err := postgres.All[Project](ctx, s.DB, sqlAmong, to.ID(), s.today(), sources)
-		if err != nil {
+		if around.sources, err = s.Among(ctx, to, sources); err != nil {
 			return around, err
-		}
-		for _, p := range rows {
-			if access.Sees(to, p.Place()) {
-				around.sources[p.ID] = &p
-			}
 		}
 	}
 	if around.digests, err = s.digests(ctx, append(ids, sources...)); err != nil {

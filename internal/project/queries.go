@@ -19,6 +19,15 @@ const withRole = Columns + `, ` + grant.ProjectRole + ` as role`
 const groupColumns = `n.id, n.name, n.full_name, n.full_path, n.avatar, n.visibility, n.lineage, ` + grant.NamespaceRole + ` as role, ` +
 	grant.SeesBelow + ` as sees_below`
 
+// ReadsJobs is whether somebody reads the jobs of a project called p in a
+// namespace called n: what access.Holds says of ReadJobs, for lists that are
+// filtered before they are counted. Its arguments $1 to $4 are JobsReader.
+const ReadsJobs = `(not p.removal and coalesce(p.features->>'repository', '') <> 'disabled' and coalesce(p.features->>'builds', '') <> 'disabled'
+	and ($4::boolean
+		or (p.visibility >= $3::smallint and coalesce(p.features->>'repository', '') <> 'private' and coalesce(p.features->>'builds', '') <> 'private'
+			and coalesce((p.settings->>'public_jobs')::boolean, true))
+		or ` + grant.ProjectRole + ` >= case when coalesce((p.settings->>'public_jobs')::boolean, true) then 10 else 20 end))`
+
 const (
 	sqlByID  = `select ` + withRole + ` from projects p join namespaces n on n.id = p.namespace_id where p.id = $3 and not p.removal`
 	sqlAmong = `select ` + withRole + ` from projects p join namespaces n on n.id = p.namespace_id

@@ -75,6 +75,29 @@ func (s *Service) Find(ctx context.Context, a access.Actor, id int64) (*Project,
 	return &p, nil
 }
 
+// JobsReader is the person, the day, the visibility from which they see a
+// project without a role in it, and whether they see all: the arguments of
+// ReadsJobs. It is for people who are signed in, and not for the token of a job.
+func (s *Service) JobsReader(a access.Actor) [4]any {
+	least := access.Open
+	if access.Sees(a, access.Place{Visibility: access.Internal}) {
+		least = access.Internal
+	}
+	return [4]any{a.ID(), s.today(), least, a.Admin() || a.Auditor()}
+}
+
+// Among reads those of some projects that the actor sees, by id.
+func (s *Service) Among(ctx context.Context, a access.Actor, ids []int64) (map[int64]*Project, error) {
+	rows, err := postgres.All[Project](ctx, s.DB, sqlAmong, a.ID(), s.today(), ids)
+	seen := make(map[int64]*Project, len(rows))
+	for i := range rows {
+		if access.Sees(a, rows[i].Place()) {
+			seen[rows[i].ID] = &rows[i]
+		}
+	}
+	return seen, err
+}
+
 // Reach is how much of a person's rights in a project the token of a job has.
 type Reach int
 
