@@ -71,7 +71,7 @@ assets: ## Fetch the style sheets of web/ anew
 
 e2e: build $(TOOLS) $(STORE) $(RUNNER) test/e2e/node/node_modules/.package-lock.json ## Drive the built binary with real clients
 	@mkdir -p $(REPORT)
-	STITHY_BIN=$(CURDIR)/bin/stithy $(GOTEST) --format testname -- -vet=off -count=1 -timeout 15m ./test/e2e/... | tee $(REPORT)/e2e.txt
+	STITHY_BIN=$(CURDIR)/bin/stithy $(GOTEST) --format testname -- -vet=off -count=1 -timeout 25m ./test/e2e/... | tee $(REPORT)/e2e.txt
 
 test/e2e/node/node_modules/.package-lock.json: test/e2e/node/package-lock.json
 	cd test/e2e/node && npm ci --ignore-scripts --no-audit --no-fund
