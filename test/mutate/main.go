@@ -1,5 +1,6 @@
 // Command mutate shows that tests notice mistakes. It makes one mistake at a time, as the files in mutations say, and runs the tests that
-// should fail. A mistake is seen by the compiler alone: the tree stays as it is.
+// should fail. A mistake is seen by the compiler alone: the tree stays as it is. A mistake that does not
+// compile, or that makes tests too slow, is not noticed.
 //
 //	go run ./test/mutate                   run every mutation; fail if fewer than 95% are noticed
 //	go run ./test/mutate -match internal/token
@@ -12,13 +13,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -59,6 +60,11 @@ func run(check bool, match string, patience time.Duration) error {
 		return errors.Join(wrong...)
 	}
 	if check {
+		for _, some := range byTests(all) {
+			if _, err := switchable(some); err != nil {
+				return err
+			}
+		}
 		return compileAll(all)
 	}
 	dir, err := os.MkdirTemp("", "mutate-")
@@ -66,25 +72,30 @@ func run(check bool, match string, patience time.Duration) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := passUnchanged(all, patience); err != nil {
-		return err
-	}
 	noticed := 0
-	var missed []mutation
-	for _, m := range all {
+	var missed []string
+	for tests, some := range byTests(all) {
 		began := time.Now()
-		result, by := try(dir, m, patience)
-		fmt.Printf("%-15s %s: %s: %s (%d s)\n", result, m.file, m.name, by, int(time.Since(began).Seconds()))
-		if result == killed {
-			noticed++
-		} else {
-			missed = append(missed, m)
+		programs, err := programsOf(dir, tests, some, patience)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s: built and run on unchanged code (%d s)\n", tests, int(time.Since(began).Seconds()))
+		for i, m := range some {
+			began = time.Now()
+			result, by := try(programs, i, m, patience)
+			fmt.Printf("%-15s %s: %s: %s (%d s)\n", result, m.file, m.name, by, int(time.Since(began).Seconds()))
+			if result == killed {
+				noticed++
+			} else {
+				missed = append(missed, fmt.Sprintf("%s: %s: %s", result, m.file, m.name))
+			}
 		}
 	}
 	percent := 100 * noticed / len(all)
 	fmt.Printf("%d of %d mutations were noticed, %d%%\n", noticed, len(all), percent)
-	for _, m := range missed {
-		fmt.Printf("not noticed: %s: %s\n", m.file, m.name)
+	for _, line := range missed {
+		fmt.Println("not noticed:", line)
 	}
 	if percent < wanted {
 		return fmt.Errorf("%d%% are wanted", wanted)
@@ -92,93 +103,146 @@ func run(check bool, match string, patience time.Duration) error {
 	return nil
 }
 
+// outcome is what became of a mutation. Only one that a test noticed counts.
 type outcome string
 
 const (
 	killed       outcome = "killed"
 	survived     outcome = "SURVIVED"
 	notCompiling outcome = "DOES NOT BUILD"
+	late         outcome = "TOO SLOW"
+	broken       outcome = "BROKEN" // the tests ended without saying which of them failed
 )
 
-// try runs the tests of a mutation and says which of them failed first.
-func try(dir string, m mutation, patience time.Duration) (result outcome, by string) {
-	text, err := m.apply()
-	if err != nil {
-		return notCompiling, err.Error()
+// byTests yields mutations that the same tests should notice together.
+func byTests(all []mutation) iter.Seq2[string, []mutation] {
+	return func(yield func(string, []mutation) bool) {
+		var seen []string
+		for _, m := range all {
+			if slices.Contains(seen, m.tests) {
+				continue
+			}
+			seen = append(seen, m.tests)
+			if !yield(m.tests, slices.DeleteFunc(slices.Clone(all), func(o mutation) bool { return o.tests != m.tests })) {
+				return
+			}
+		}
 	}
-	overlay, err := writeOverlay(dir, map[string]string{m.file: text})
-	if err != nil {
-		return notCompiling, err.Error()
-	}
-	if m.by != "" {
-		args := append(strings.Fields(m.tests), "-run", "^"+m.by+"$")
-		if result, by := judge(goTest(args, patience, "-overlay", overlay)); result == killed {
+}
+
+// try runs the tests of a mutation and says which test failed first. The test that noticed it last is run before the others.
+func try(programs []program, i int, m mutation, patience time.Duration) (result outcome, by string) {
+	env := fmt.Sprintf("%s=%d", switchVariable, i)
+	for _, p := range programs {
+		if m.by == "" {
+			break
+		}
+		if result, by := judge(p.run(env, []string{"-test.run=^" + m.by + "$"}, patience)); result == killed {
 			return result, by
 		}
 	}
-	return judge(goTest(strings.Fields(m.tests), patience, "-overlay", overlay))
+	for _, p := range programs {
+		if result, by := judge(p.run(env, p.flags, patience)); result != survived {
+			return result, by
+		}
+	}
+	return survived, ""
 }
 
-var failing = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+var (
+	failing = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+	crashed = regexp.MustCompile(`(?m)^(panic|fatal error): .*`)
+)
+
+const timedOut = "panic: test timed out after"
 
 func judge(out string, passed bool) (result outcome, by string) {
-	switch {
+	switch test := failing.FindStringSubmatchIndex(out); {
 	case passed:
 		return survived, ""
-	case strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]"):
-		return notCompiling, out
+	case strings.Contains(out, timedOut) && (test == nil || strings.Index(out, timedOut) < test[0]):
+		return late, lastLines(out)
+	case test != nil:
+		return killed, "by " + out[test[2]:test[3]]
 	}
-	if test := failing.FindStringSubmatch(out); test != nil {
-		return killed, "by " + test[1]
+	if what := crashed.FindString(out); what != "" {
+		return killed, "by " + what
 	}
-	return killed, "by a panic or the end of patience"
+	return broken, lastLines(out)
 }
 
-// passUnchanged runs all tests on the code as it is: a test that always fails notices nothing.
-func passUnchanged(all []mutation, patience time.Duration) error {
-	var sets []string
-	for _, m := range all {
-		if !slices.Contains(sets, m.tests) {
-			sets = append(sets, m.tests)
-		}
-	}
-	for _, tests := range sets {
-		if out, passed := goTest(strings.Fields(tests), patience); !passed {
-			return fmt.Errorf("the tests %s fail on unchanged code:\n%s", tests, out)
-		}
-	}
-	return nil
+func lastLines(out string) string { return "\n" + out[max(0, len(out)-2000):] }
+
+// program holds the tests of a package.
+type program struct {
+	path, pkg string
+	flags     []string // which tests
+	always    []string // of every run
 }
 
-// goTest runs tests up to the first that fails.
-func goTest(tests []string, patience time.Duration, flags ...string) (out string, passed bool) {
-	// The process has a while longer than the tests, for the compiler.
-	ctx, cancel := context.WithTimeout(context.Background(), patience+10*time.Minute)
+// quiet keeps random tests, where there are some, from writing down what made them fail: the tree stays as it is.
+func (p *program) quiet(patience time.Duration) {
+	const flag = "-rapid.nofailfile"
+	if _, known := p.run(switchVariable+"=", []string{"-test.list=^$", flag}, patience); known {
+		p.always = []string{flag}
+	}
+}
+
+// programsOf builds the tests of mutations with all the mutations in them, and runs them without any: a test that always fails notices
+// nothing.
+func programsOf(dir, tests string, some []mutation, patience time.Duration) ([]program, error) {
+	changed, err := switchable(some)
+	if err != nil {
+		return nil, err
+	}
+	overlay, err := writeOverlay(dir, changed)
+	if err != nil {
+		return nil, err
+	}
+	var programs []program
+	packages, flags := suites(tests)
+	for i, pkg := range packages {
+		p := program{path: filepath.Join(dir, fmt.Sprint("tests", i)), pkg: pkg, flags: flags}
+		// What only helps debuggers takes its time to link.
+		command := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", p.path, pkg)
+		if out, err := command.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("building the tests of %s: %w\n%s", pkg, err, out)
+		}
+		p.quiet(patience)
+		if out, passed := p.run(switchVariable+"=", flags, patience); !passed {
+			return nil, fmt.Errorf("the tests of %s fail on unchanged code:\n%s", pkg, out)
+		}
+		programs = append(programs, p)
+	}
+	return programs, nil
+}
+
+// run runs tests up to the first that fails.
+func (p program) run(env string, flags []string, patience time.Duration) (out string, passed bool) {
+	// The process ends itself when its time is over, and says so; a minute later it is ended.
+	ctx, cancel := context.WithTimeout(context.Background(), patience+time.Minute)
 	defer cancel()
-	args := slices.Concat([]string{"test", "-v", "-vet=off", "-failfast", "-count=1", "-timeout", patience.String()}, flags, tests)
-	command := exec.CommandContext(ctx, "go", args...)
+	args := slices.Concat([]string{"-test.v", "-test.failfast", "-test.timeout=" + patience.String()}, p.always, flags)
+	command := exec.CommandContext(ctx, p.path, args...)
+	command.Dir, command.Env = p.pkg, append(os.Environ(), env)
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	var seen tail
-	// Tests that run beside the first that fails would go on.
-	command.Stdout, command.Stderr = writer(func(p []byte) {
+	command.Stdout = writer(func(p []byte) {
+		// Tests that run beside the first that fails would go on.
 		if seen.add(p); failing.Match(seen.text) {
 			cancel()
 		}
-	}), writer(func(p []byte) { seen.add(p) })
+	})
+	command.Stderr = command.Stdout
 	err := command.Run()
 	return string(seen.text), err == nil
 }
 
-// tail is the end of what was written. One command writes to it at a time.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
+// tail is the end of what was written.
+type tail struct{ text []byte }
 
 func (t *tail) add(p []byte) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	const most = 1 << 16
 	t.text = append(t.text, p...)
 	t.text = t.text[max(0, len(t.text)-most):]

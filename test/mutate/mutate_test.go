@@ -3,8 +3,10 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestMutationsAreRead(t *testing.T) {
@@ -72,13 +74,47 @@ func TestOutcomes(t *testing.T) {
 		want   outcome
 		by     string
 	}{
-		{"ok  \tx\t0.1s\n", true, survived, ""},
+		{"PASS\n", true, survived, ""},
 		{"--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/b (0.00s)\nFAIL\n", false, killed, "by TestA"},
-		{"# x\na.go:1:1: declared and not used: b\nFAIL\tx [build failed]\n", false, notCompiling, "declared and not used"},
-		{"panic: test timed out after 5m0s\n", false, killed, "patience"},
+		{"=== RUN   TestA\npanic: runtime error: index out of range [1] with length 1\n", false, killed, "index out of range"},
+		{"=== RUN   TestA\npanic: test timed out after 5m0s\n\trunning tests:\n\t\tTestA (5m0s)\n", false, late, "TestA"},
+		{"--- FAIL: TestA (0.00s)\npanic: test timed out after 5m0s\n", false, killed, "by TestA"},
+		{"=== RUN   TestA\n", false, broken, "TestA"},
 	} {
 		if got, by := judge(c.out, c.passed); got != c.want || !strings.Contains(by, c.by) {
 			t.Errorf("%q: %s %q, want %s %q", c.out, got, by, c.want, c.by)
+		}
+	}
+}
+
+func TestPackagesAndFlagsOfTests(t *testing.T) {
+	t.Parallel()
+	packages, flags := suites("./a ./b -run X|Y")
+	if !slices.Equal(packages, []string{"./a", "./b"}) || !slices.Equal(flags, []string{"-test.run=X|Y"}) {
+		t.Errorf("%q %q", packages, flags)
+	}
+	if packages, flags = suites("./a"); !slices.Equal(packages, []string{"./a"}) || flags != nil {
+		t.Errorf("%q %q", packages, flags)
+	}
+}
+
+func TestOnlyTestsThatEndSayWhatTheySaw(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		script string
+		want   outcome
+	}{
+		{"echo PASS", survived},
+		{"echo '--- FAIL: TestA (0.00s)'; sleep 100", killed}, // others that run beside it are not waited for
+		{"echo 'panic: test timed out after 1s'; exit 2", late},
+		{"echo '=== RUN TestA'; kill -9 $$", broken},
+	} {
+		p := program{path: filepath.Join(t.TempDir(), "tests"), pkg: "."}
+		if err := os.WriteFile(p.path, []byte("#!/bin/sh\n"+c.script+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if got, by := judge(p.run("A=b", nil, time.Minute)); got != c.want {
+			t.Errorf("%s: %s %s, want %s", c.script, got, by, c.want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -11,7 +12,7 @@ import (
 type mutation struct {
 	name     string // what is wrong with the code then
 	file     string
-	tests    string // arguments of go test
+	tests    string // packages, and -run with what its tests must match
 	by       string // the test that noticed it last, if it is known: it is tried first
 	old, new string
 }
@@ -95,4 +96,13 @@ func (m mutation) apply() (string, error) {
 		return "", fmt.Errorf("%s: %s: the old text stands there %d times:\n%s", m.file, m.name, n, m.old)
 	}
 	return strings.Replace(string(text), m.old, m.new, 1), nil
+}
+
+// suites takes a line of tests apart: packages, and flags of their test programs.
+func suites(tests string) (packages, flags []string) {
+	words := strings.Fields(tests)
+	if i := slices.Index(words, "-run"); i >= 0 {
+		return words[:i], []string{"-test.run=" + strings.Join(words[i+1:], " ")}
+	}
+	return words, nil
 }
