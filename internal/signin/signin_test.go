@@ -124,6 +124,42 @@ func TestAnAddressThatGuessesIsKeptOut(t *testing.T) {
 	}
 }
 
+// The right password is not enough, and neither is one that was right a moment ago.
+func TestWhoMayNotSignInGetsNoSession(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ann := w.person(t)
+	const fine = fault.Internal // no kind that is refused
+	for set, want := range map[string]fault.Kind{
+		"kind = 'project_bot'":               fault.Unauthenticated,
+		"state = 'blocked'":                  fault.Forbidden,
+		"state = 'banned'":                   fault.Forbidden,
+		"state = 'blocked_pending_approval'": fault.Forbidden,
+		"confirmed_at = null":                fault.Forbidden,
+		"two_factor_enabled = true":          fine,
+		"state = 'deactivated'":              fine,
+		"state = 'active'":                   fine,
+	} {
+		if _, err := w.db.Exec(t.Context(), `update users set kind = 'human', state = 'active', confirmed_at = now(), two_factor_enabled = false where id = $1`, ann.ID); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.db.Exec(t.Context(), `update users set `+set+` where id = $1`, ann.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.try(t, ann.Username, right); want == fine && err != nil || want != fine && !fault.Is(err, want) {
+			t.Errorf("the password, %s: %v, want %v", set, err, want)
+		}
+		// The account was as ann is when the password was looked at.
+		if set == "two_factor_enabled = true" {
+			want = fault.Unauthenticated
+		}
+		e, err := w.Begin(t.Context(), ann, here, "test")
+		if want == fine && (err != nil || e.Session == "") || want != fine && (!fault.Is(err, want) || e.Session != "") {
+			t.Errorf("the session, %s: %+v %v, want %v", set, e, err, want)
+		}
+	}
+}
+
 func TestWhatWasBegunEndsByItself(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
