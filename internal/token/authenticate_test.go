@@ -270,6 +270,10 @@ func TestAU10_AccountStatesHoldForEveryKindOfCredential(t *testing.T) {
 		{sound, ""},
 	} {
 		w.exec(t, "update users set "+c.set+" where id = $1", u.ID)
+		// What runs in their name while they are away.
+		if later, err := w.tokens.Later(t.Context(), u.ID); (err == nil) != (c.reason == "") || (err == nil && later.ID() != u.ID) {
+			t.Errorf("later, after %s: %d, %v", c.set, later.ID(), err)
+		}
 		for kind, client := range clients {
 			reply := client.Do(t, http.MethodGet, "/probe/job", nil)
 			if c.reason == "" {
@@ -600,6 +604,67 @@ func TestSessionsEnd(t *testing.T) {
 	if n, err := postgres.Value[int](t.Context(), w.db, "select count(*) from sessions"); n != 1 || err != nil {
 		t.Errorf("%d sessions, %v", n, err)
 	}
+}
+
+func TestASessionIsEndedByItsOwnerAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cookie, _, err := w.tokens.StartSession(t.Context(), w.ada.ID, address, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := w.With("Cookie", "_svc_session="+cookie.Reveal())
+	sessions, err := w.tokens.Sessions(t.Context(), w.ada.ID)
+	if err != nil || len(sessions) != 1 {
+		t.Fatalf("%v %v", sessions, err)
+	}
+	if err := w.tokens.EndSessionOf(t.Context(), w.root.ID, sessions[0].ID); !fault.Is(err, fault.NotFound) {
+		t.Errorf("another's: %v", err)
+	}
+	wantIn(t, browser.Do(t, http.MethodGet, "/probe", nil), w.ada)
+	if err := w.tokens.EndSessionOf(t.Context(), w.ada.ID, sessions[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	browser.Do(t, http.MethodGet, "/probe", nil).Want(t, http.StatusUnauthorized, unauthorized)
+}
+
+// A token was made by who was let in; a session waits for the factor.
+func TestASessionOpensNothingWhileItsOwnerOwesAFactor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cookie, _, err := w.tokens.StartSession(t.Context(), w.ada.ID, address, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := w.With("Cookie", "_svc_session="+cookie.Reveal())
+	w.exec(t, "update users set created_at = $2 where id = $1", w.ada.ID, w.now.AddDate(0, 0, -1))
+	require := func(all, administrators bool, grace int) {
+		t.Helper()
+		if err := w.settings.Update(t.Context(), access.Actor{}, func(now *setting.Settings) {
+			now.RequireTwoFactorAuthentication, now.RequireAdminTwoFactorAuthentication, now.TwoFactorGracePeriod = all, administrators, grace
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	owes := func(set string) {
+		t.Helper()
+		w.exec(t, "update users set "+set+" where id = $1", w.ada.ID)
+		browser.Do(t, http.MethodGet, "/probe", nil).Want(t, http.StatusUnauthorized, unauthorized)
+		wantIn(t, w.as(t, w.ada).Do(t, http.MethodGet, "/probe", nil), w.ada)
+	}
+	free := func(set string) {
+		t.Helper()
+		w.exec(t, "update users set "+set+" where id = $1", w.ada.ID)
+		wantIn(t, browser.Do(t, http.MethodGet, "/probe", nil), w.ada)
+	}
+	require(true, false, 24)
+	owes("two_factor_enabled = false")
+	free("two_factor_enabled = true")
+	require(true, false, 25) // hours
+	free("two_factor_enabled = false")
+	require(false, true, 0)
+	free("admin = false")
+	owes("admin = true")
 }
 
 func TestAUsedSessionLivesOn(t *testing.T) {
