@@ -232,6 +232,51 @@ func TestWhoJoinsBringsTheirShare(t *testing.T) {
 	}
 }
 
+// goneWhenServed is over at the moment in which the slot comes that was waited for.
+type goneWhenServed struct {
+	context.Context
+	serve func()
+}
+
+func (c goneWhenServed) Done() <-chan struct{} {
+	c.serve()
+	return c.Context.Done()
+}
+
+// Which of the two a caller sees first is left to chance: neither loses the slot.
+func TestASlotThatComesTooLateIsPassedOn(t *testing.T) {
+	t.Parallel()
+	late := 0
+	for range 100 {
+		s := New(1, 1)
+		release, err := s.Take(With(t.Context(), Caller{Who: "first", From: "192.0.2.1"}), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone, leave := context.WithCancelCause(With(t.Context(), Caller{Who: "second", From: "192.0.2.2"}))
+		leave(errors.New("no patience"))
+		next := &claim{callers: caller("third", "192.0.2.3"), item: "x", got: make(chan struct{})}
+		had, err := s.Take(goneWhenServed{gone, func() {
+			release() // to the second, who waits longest
+			s.ask(next)
+		}}, "x")
+		switch {
+		case err == nil:
+			had()
+		case err.Error() != "no patience":
+			t.Fatal(err)
+		default:
+			late++
+		}
+		if !next.has() || s.Used() != 1 {
+			t.Fatalf("the slot is lost: %v, %d used", err, s.Used())
+		}
+	}
+	if late == 0 {
+		t.Error("never too late")
+	}
+}
+
 func TestOneCustomerIsOneAddress(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
