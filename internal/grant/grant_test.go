@@ -247,7 +247,7 @@ type held struct {
 	Role access.Role
 }
 
-const (
+var (
 	rolesInSpaces   = `select n.id, ` + grant.NamespaceRole + ` as role from namespaces n where n.id = any($3::bigint[])`
 	rolesInProjects = `select p.id, ` + grant.ProjectRole + ` as role from projects p join namespaces n on n.id = p.namespace_id where p.id = any($3::bigint[])`
 )
