@@ -94,15 +94,15 @@ func (r *Repo) fetchOld(ctx context.Context, f Fetch) error {
 	if err == nil {
 		err = r.checkOld(ctx, said, f.Pipelines)
 	}
+	if err == nil {
+		c.flags, c.stdin = []string{"--stateless-rpc"}, bytes.NewReader(said)
+		err = r.upload(ctx, c, f.Out)
+	}
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		_, err := f.Out.Write(appendLine(nil, "ERR ", clean(refused.Text)))
 		return err
 	}
-	if err != nil {
-		return err
-	}
-	c.flags, c.stdin = []string{"--stateless-rpc"}, bytes.NewReader(said)
-	return r.run(ctx, c, f.Out)
+	return err
 }
 
 // What a client of the older protocol may ask of git.
@@ -161,6 +161,9 @@ func readWants(in *lines) ([]byte, error) {
 		case m != noMark:
 			return nil, errRequest
 		}
+		if filter, ok := strings.CutPrefix(text(line), "filter "); ok && !knownFilter(filter, true) {
+			return nil, errRequest
+		}
 		if said = appendLine(said, string(line)); len(said) > maxRequest {
 			return nil, ErrTooLarge
 		}
@@ -213,7 +216,8 @@ func (r *Repo) checkOld(ctx context.Context, said []byte, pipelines bool) error 
 	}
 	in := newLines(bytes.NewReader(said))
 	var wants []OID
-	known, ended := []string{"want ", "shallow ", "deepen ", "deepen-since ", "deepen-not ", "filter "}, false
+	var a asked
+	known, ended, filters := []string{"want", "shallow", "deepen", "deepen-since", "deepen-not", "filter"}, false, false
 	for {
 		line, m, err := in.next()
 		switch {
@@ -222,18 +226,27 @@ func (r *Repo) checkOld(ctx context.Context, said []byte, pipelines bool) error 
 		case err != nil:
 			return noEOF(err)
 		case m == flush:
-			known, ended = []string{"have ", "done"}, true
+			known, ended = []string{"have", "done"}, true
 			continue
-		case m != noMark || !slices.ContainsFunc(known, func(word string) bool { return strings.HasPrefix(text(line), word) }):
+		}
+		word, value, isPair := strings.Cut(text(line), " ")
+		if m != noMark || !slices.Contains(known, word) {
 			return errRequest
 		}
-		if want, ok := strings.CutPrefix(text(line), "want "); ok {
-			id, _, _ := strings.Cut(want, " ")
-			if !IsOID(id) {
+		if word != "want" {
+			if !a.line(word, value, isPair) || (word == "filter" && !filters) {
 				return errRequest
 			}
-			wants = append(wants, OID(id))
+			continue
 		}
+		id, capabilities, _ := strings.Cut(value, " ")
+		if !IsOID(id) {
+			return errRequest
+		}
+		if len(wants) == 0 {
+			filters = slices.Contains(strings.Fields(capabilities), "filter")
+		}
+		wants = append(wants, OID(id))
 	}
 }
 
@@ -471,25 +484,27 @@ type wish struct {
 
 // read sorts the arguments of a fetch.
 func (w *wish) read(args []string) error {
+	var a asked
 	done, had := false, false
 	for _, arg := range args {
-		word, value, _ := strings.Cut(arg, " ")
-		switch word {
-		case "want":
+		word, value, isPair := strings.Cut(arg, " ")
+		if word == "want" {
 			if !IsOID(value) {
 				return &RefusedError{Text: "unknown want"}
 			}
 			w.wants = append(w.wants, OID(value))
 			continue
+		}
+		if !a.line(word, value, isPair) {
+			return &RefusedError{Text: "unexpected line: '" + arg + "'"}
+		}
+		switch word {
 		case "done":
 			done = true
 		case "have", "shallow", "deepen-not", "wait-for-done":
 			had = true
 		case "include-tag":
 			w.tags = true
-		case "thin-pack", "no-progress", "ofs-delta", "deepen", "deepen-relative", "deepen-since", "filter", "sideband-all":
-		default:
-			return &RefusedError{Text: "unexpected line: '" + arg + "'"}
 		}
 		w.rest = append(w.rest, arg)
 	}
@@ -532,7 +547,7 @@ func (r *Repo) fetch(ctx context.Context, args []string, out io.Writer, pipeline
 	}
 	request := w.command()
 	produce := func(ctx context.Context, to io.Writer) error {
-		return r.run(ctx, call{
+		return r.upload(ctx, call{
 			class: moving, sub: "upload-pack", flags: []string{"--stateless-rpc"}, env: []string{"GIT_PROTOCOL=version=2"},
 			config: append(append(visible("uploadpack"), [2]string{"uploadpack.hideRefs", "!refs/pipelines"}), uploadSettings...),
 			stdin:  bytes.NewReader(request),

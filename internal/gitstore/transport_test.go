@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -458,6 +459,101 @@ func TestAnOlderRequestThatGitWouldNotUnderstandIsTheClientsFault(t *testing.T) 
 	}
 }
 
+// badRequests are lines of a fetch, behind a want, at which git gives up with an error of its own.
+var badRequests = map[string][]string{
+	"an unknown filter":               {"filter x"},
+	"a filter of a number":            {"filter 9223372036854775808"},
+	"no filter":                       {"filter "},
+	"a limit of no number":            {"filter blob:limit=x"},
+	"a limit beyond all":              {"filter blob:limit=99999999999999999999g"},
+	"a depth of no number":            {"filter tree:"},
+	"a kind that there is not":        {"filter object:type=x"},
+	"a combination of nothing":        {"filter combine:"},
+	"a combination with an empty one": {"filter combine:blob:none+"},
+	"a combination of unknown ones":   {"filter combine:tree:1+x"},
+	"a combination badly escaped":     {"filter combine:tree:1+blob%zznone"},
+	"a combination with signs":        {"filter combine:tree:1+sparse:oid=a b"},
+	"two filters":                     {"filter blob:none", "filter tree:1"},
+	"a filter without end":            {"filter " + strings.Repeat("combine:", 5000) + "tree:1"},
+	"no depth":                        {"deepen ../UTC"},
+	"a depth of nothing":              {"deepen 0"},
+	"a negative depth":                {"deepen -1"},
+	"no time":                         {"deepen-since x"},
+	"a depth beside a time":           {"deepen 1", "deepen-since 1"},
+	"a branch that there is not":      {"deepen-not nowhere"},
+	"an end that is no commit":        {"shallow x"},
+}
+
+func TestARequestThatGitWouldGiveUpOnIsTheClientsFault(t *testing.T) {
+	t.Parallel()
+	s := gitstoretest.Open(t)
+	r := gitstoretest.New(t, s, 1)
+	id := string(gitstoretest.Seed(t, s, r, gitstoretest.Commit{Branch: "main", Files: map[string]string{"a": "b"}})[0])
+	line := func(text string) string { return fmt.Sprintf("%04x%s\n", len(text)+5, text) }
+	bad := maps.Clone(badRequests)
+	bad["an unknown commit of theirs"] = []string{"have x"}
+	bad["words behind the end"] = []string{"done x"}
+	for name, lines := range bad {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			two, old := line("command=fetch")+"0001"+line("want "+id), line("want "+id+" filter shallow")
+			haves := ""
+			for _, text := range lines {
+				if two += line(text); strings.HasPrefix(text, "have") || strings.HasPrefix(text, "done") {
+					haves += line(text)
+				} else {
+					old += line(text)
+				}
+			}
+			for protocol, said := range map[string]string{"version=2": two + line("done") + "0000", "": old + "0000" + haves + line("done")} {
+				var out bytes.Buffer
+				err := r.Fetch(t.Context(), gitstore.Fetch{Protocol: protocol, Stateless: true, In: strings.NewReader(said), Out: &out})
+				if !errors.Is(err, gitstore.ErrInvalid) && (err != nil || !strings.HasPrefix(strings.TrimLeft(out.String(), "0123456789abcdef"), "ERR ")) {
+					t.Errorf("protocol %q: %v, and said %q", protocol, err, out.String())
+				}
+			}
+		})
+	}
+}
+
+func TestAnOlderClientOverSSHIsNotServedAFilterWithoutEnd(t *testing.T) {
+	t.Parallel()
+	s := gitstoretest.Open(t)
+	r := gitstoretest.New(t, s, 1)
+	id := string(gitstoretest.Seed(t, s, r, gitstoretest.Commit{Branch: "main", Files: map[string]string{"a": "b"}})[0])
+	said := ""
+	for _, text := range []string{"want " + id + " filter", badRequests["a filter without end"][0]} {
+		said += fmt.Sprintf("%04x%s\n", len(text)+5, text)
+	}
+	err := r.Fetch(t.Context(), gitstore.Fetch{In: strings.NewReader(said + "00000009done\n"), Out: io.Discard})
+	if !errors.Is(err, gitstore.ErrInvalid) {
+		t.Error(err)
+	}
+}
+
+func TestFiltersThatGitKnowsAreServed(t *testing.T) {
+	t.Parallel()
+	s := gitstoretest.Open(t)
+	r := gitstoretest.New(t, s, 1)
+	id := string(gitstoretest.Seed(t, s, r, gitstoretest.Commit{Branch: "main", Files: map[string]string{"a": "b"}})[0])
+	line := func(text string) string { return fmt.Sprintf("%04x%s\n", len(text)+5, text) }
+	for _, filter := range []string{
+		"blob:none", "blob:limit=0", "blob:limit=10k", "blob:limit=1M", "blob:limit=50000000000", "tree:0", "tree:3", "object:type=commit", "object:type=blob", "combine:blob:none+tree:1",
+		"combine:blob%3Anone+tree%3a1", "combine:tree:2", "sparse:oid=main:a",
+	} {
+		for protocol, said := range map[string]string{
+			"version=2": line("command=fetch") + "0001" + line("want "+id) + line("filter "+filter) + line("deepen 2147483647") + line("done") + "0000",
+			"":          line("want "+id+" filter side-band-64k") + line("filter "+filter) + "0000" + line("done"),
+		} {
+			var out bytes.Buffer
+			err := r.Fetch(t.Context(), gitstore.Fetch{Protocol: protocol, Stateless: true, In: strings.NewReader(said), Out: &out})
+			if err != nil || !strings.Contains(out.String(), "PACK") {
+				t.Errorf("%s, protocol %q: %v, and said %q", filter, protocol, err, out.String())
+			}
+		}
+	}
+}
+
 func FuzzTheHeadOfAPushIsReadOrRefused(f *testing.F) {
 	zero := strings.Repeat("0", 40)
 	f.Add([]byte("0000"))
@@ -471,7 +567,9 @@ func FuzzTheHeadOfAPushIsReadOrRefused(f *testing.F) {
 		var out bytes.Buffer
 		_ = r.Push(t.Context(), gitstore.Push{
 			Stateless: true, In: bytes.NewReader(in), Out: &out,
-			Approve: func(context.Context, gitstore.Quarantine, []gitstore.RefUpdate, []string) error { return errors.New("not today") },
+			Approve: func(context.Context, gitstore.Quarantine, []gitstore.RefUpdate, []string) error {
+				return errors.New("not today")
+			},
 			Settle: func(context.Context, []gitstore.RefUpdate, bool) ([]string, error) {
 				t.Error("a push that was not approved is settled")
 				return nil, nil

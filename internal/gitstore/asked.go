@@ -1,0 +1,102 @@
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// asked checks what a client says of a fetch, line by line. Git ends with an
+// error at lines that it does not understand, and takes a minute over some that
+// it does.
+type asked struct {
+	filtered, deep, shallow bool
+}
+
+// line reports whether git can do something with a line. All but flags are a
+// word, a space and a value.
+func (a *asked) line(word, value string, isPair bool) bool {
+	if !isPair {
+		return slices.Contains([]string{"done", "wait-for-done", "include-tag", "thin-pack", "no-progress", "ofs-delta", "deepen-relative"}, word)
+	}
+	switch word {
+	case "have", "shallow":
+		return IsOID(value)
+	case "deepen":
+		depth, err := strconv.ParseInt(value, 10, 32)
+		repeated := a.deep || a.shallow
+		a.deep = true
+		return err == nil && depth > 0 && !repeated
+	case "deepen-since":
+		since, err := strconv.ParseInt(value, 10, 64)
+		a.shallow = true
+		return err == nil && since >= 0 && !a.deep
+	case "deepen-not":
+		a.shallow = true
+		return value != "" && !a.deep
+	case "filter":
+		repeated := a.filtered
+		a.filtered = true
+		return !repeated && knownFilter(value, true)
+	}
+	return false
+}
+
+// What a filter may be made of.
+const (
+	maxFilter   = 1000 // bytes
+	maxCombined = 8
+	mustEscape  = "~`!@#$^&*()[]{}\\;'\",<>?"
+)
+
+// knownFilter reports whether git knows a filter. A combination holds no
+// other: git takes a minute over a few thousand of them inside each other.
+func knownFilter(spec string, combines bool) bool {
+	kind, value, _ := strings.Cut(spec, ":")
+	switch {
+	case len(spec) > maxFilter:
+		return false
+	case kind == "blob" && strings.HasPrefix(value, "limit="):
+		number, bits := strings.TrimPrefix(value, "limit="), 63
+		if unit := len(number) - 1; unit > 0 && strings.IndexByte("kKmMgG", number[unit]) >= 0 {
+			number, bits = number[:unit], 33
+		}
+		_, err := strconv.ParseUint(number, 10, bits)
+		return err == nil
+	case kind == "blob":
+		return value == "none"
+	case kind == "tree":
+		_, err := strconv.ParseUint(value, 10, 32)
+		return err == nil
+	case kind == "object":
+		return slices.Contains([]string{"type=blob", "type=tree", "type=commit", "type=tag"}, value)
+	case kind == "sparse":
+		return len(value) > len("oid=") && strings.HasPrefix(value, "oid=")
+	case kind == "combine" && combines:
+		parts := strings.Split(value, "+")
+		return len(parts) <= maxCombined && !slices.ContainsFunc(parts, func(part string) bool {
+			plain, err := url.PathUnescape(part)
+			strange := strings.ContainsFunc(part, func(c rune) bool { return c <= ' ' || strings.ContainsRune(mustEscape, c) })
+			return err != nil || strange || !knownFilter(plain, false)
+		})
+	}
+	return false
+}
+
+// refusals are words of git about requests that name what the repository does
+// not have.
+var refusals = []string{"ambiguous deepen-not", "invalid shallow object"}
+
+// upload lets git answer a fetch. What it refuses is told to the client.
+func (r *Repo) upload(ctx context.Context, c call, out io.Writer) error {
+	err := r.run(ctx, c, out)
+	failure, ok := errors.AsType[*commandError](err)
+	if ok && slices.ContainsFunc(refusals, func(words string) bool { return strings.Contains(failure.text, words) }) {
+		return &RefusedError{Text: strings.TrimPrefix(failure.text, "fatal: ")}
+	}
+	return err
+}
