@@ -97,9 +97,17 @@ func (s *Service) OnUserUpdated(ctx context.Context, tx pgx.Tx, e user.Updated) 
 // OnUserRemoving takes the personal namespace away with its account, and the
 // groups that nobody else owns if what the person made is to go.
 func (s *Service) OnUserRemoving(ctx context.Context, tx pgx.Tx, e user.Removing) error {
+	ids, err := postgres.Values[int64](ctx, tx, sqlOwnNamespace, e.UserID)
+	if err != nil {
+		return err
+	}
 	if e.Hard {
 		groups, err := postgres.Values[int64](ctx, tx, sqlSolelyOwned, e.UserID, s.today())
 		if err != nil {
+			return err
+		}
+		// All trees at once: the order in which they are locked is everyone's.
+		if err := lockTrees(ctx, tx, sqlLockTrees, append(groups, ids...)...); err != nil {
 			return err
 		}
 		for _, id := range groups {
@@ -107,10 +115,6 @@ func (s *Service) OnUserRemoving(ctx context.Context, tx pgx.Tx, e user.Removing
 				return err
 			}
 		}
-	}
-	ids, err := postgres.Values[int64](ctx, tx, sqlOwnNamespace, e.UserID)
-	if err != nil {
-		return err
 	}
 	for _, id := range ids {
 		if err := s.delete(ctx, tx, id, 0); err != nil {

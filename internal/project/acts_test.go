@@ -13,6 +13,7 @@ import (
 	"stithy/internal/group"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
@@ -372,5 +373,74 @@ func TestChangesThatMeetDoNotHinderEachOther(t *testing.T) {
 		or exists (select 1 from projects f where f.forked_from_id = s.id and f.visibility > s.visibility)`)
 	if err != nil || wrong != 0 {
 		t.Errorf("%d projects count wrongly or are less open than a fork, %v", wrong, err)
+	}
+}
+
+// Rows of projects are locked in one order, whatever ties them.
+func TestProjectsThatWereForkedFromEachOtherChangeAtTheSameMoment(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for round := range 6 {
+		const each = 12
+		var groups [2]*group.Group
+		var projects [2][]*project.Project
+		for i := range groups {
+			groups[i] = grouptest.New(t, w.db, grouptest.Named(fmt.Sprintf("g%d-%d", round, i)), grouptest.Visible(access.Open))
+		}
+		for range each {
+			for i := range groups {
+				projects[i] = append(projects[i], projecttest.New(t, w.db, groups[i].ID, projecttest.Visible(access.Open)))
+			}
+		}
+		// Half of either group was forked from the other half of the other one, some from a project that is younger.
+		for n := range each / 2 {
+			for i := range groups {
+				source, fork := projects[1-i][each-1-n], projects[i][n]
+				w.exec(t, `update projects set forked_from_id = $2 where id = $1`, fork.ID, source.ID)
+				w.exec(t, `update projects set forks_count = 1 where id = $1`, source.ID)
+			}
+		}
+		var acts sync.WaitGroup
+		act := func(do func() error) {
+			acts.Go(func() {
+				if err := do(); err != nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.NotModified) && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.Rejected) {
+					t.Error(err)
+				}
+			})
+		}
+		by := actor(w.root)
+		for i, g := range groups {
+			act(func() error {
+				if round%2 == 0 {
+					return w.groups.Remove(t.Context(), by, g.ID)
+				}
+				_, err := w.groups.Update(t.Context(), by, g.ID, group.Attributes{Visibility: new(access.Private)})
+				return err
+			})
+			for n, p := range projects[i] {
+				switch n % 4 {
+				case 0:
+					act(func() error { return w.projects.CutFork(t.Context(), by, p.ID) })
+				case 1:
+					act(func() error { return w.projects.Remove(t.Context(), by, p.ID) })
+				case 2:
+					act(func() error {
+						_, err := w.projects.Update(t.Context(), by, p.ID, project.Attributes{Visibility: new(access.Private)})
+						return err
+					})
+				case 3:
+					act(func() error {
+						_, err := w.projects.Adopt(t.Context(), by, p.ID, projects[1-i][(n+1)%each])
+						return err
+					})
+				}
+			}
+		}
+		acts.Wait()
+		wrong, err := postgres.Values[int64](t.Context(), w.db, `select s.id from projects s
+			where not s.removal and s.forks_count <> (select count(*) from projects f where f.forked_from_id = s.id and not f.removal)`)
+		if err != nil || len(wrong) > 0 {
+			t.Errorf("round %d: %v miscount their forks, %v", round, wrong, err)
+		}
 	}
 }

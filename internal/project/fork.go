@@ -86,6 +86,9 @@ func conflict(err error) error {
 // Adopt notes down that a project was forked from another.
 func (s *Service) Adopt(ctx context.Context, by access.Actor, id int64, source *Project) (*Project, error) {
 	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		if err := lockTied(ctx, tx, sqlLockTied, sqlTied, []int64{id, source.ID}, access.Open); err != nil {
+			return err
+		}
 		from, err := s.lock(ctx, tx, source.ID)
 		if err != nil {
 			return err

@@ -49,6 +49,9 @@ func (s *Service) Remove(ctx context.Context, by access.Actor, id int64) error {
 // removeMarked takes a marked project apart. It may run any number of times.
 func (s *Service) removeMarked(ctx context.Context, args RemoveArgs) error {
 	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		if err := cutMarked(ctx, tx, args.ProjectID); err != nil {
+			return err
+		}
 		id, err := postgres.Value[int64](ctx, tx, sqlMarkedLock, args.ProjectID)
 		if errors.Is(err, postgres.ErrNoRows) {
 			return nil
@@ -58,6 +61,16 @@ func (s *Service) removeMarked(ctx context.Context, args RemoveArgs) error {
 		}
 		return s.delete(ctx, tx, id)
 	})
+}
+
+// cutMarked takes their forks from projects that are about to be deleted.
+func cutMarked(ctx context.Context, tx pgx.Tx, ids ...int64) error {
+	for _, sql := range []string{sqlLockForks, sqlCutMarked} {
+		if _, err := tx.Exec(ctx, sql, ids); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Service) delete(ctx context.Context, tx pgx.Tx, id int64) error {
@@ -71,10 +84,17 @@ func (s *Service) delete(ctx context.Context, tx pgx.Tx, id int64) error {
 // OnGroupMarked marks all projects of a group that is to go, and of all groups
 // below it. The group's own job takes them apart.
 func (s *Service) OnGroupMarked(ctx context.Context, tx pgx.Tx, e group.Marked) error {
+	if err := lockTied(ctx, tx, sqlLockTiedTree, sqlTiedTree, e.GroupID, access.Open); err != nil {
+		return err
+	}
+	sources, err := postgres.Values[int64](ctx, tx, sqlSourcesOfTree, e.GroupID)
+	if err != nil {
+		return err
+	}
 	if _, err := tx.Exec(ctx, sqlMarkTree, e.GroupID, e.At); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, sqlRecount, e.GroupID)
+	_, err = tx.Exec(ctx, sqlRecount, sources)
 	return err
 }
 
@@ -82,6 +102,9 @@ func (s *Service) OnGroupMarked(ctx context.Context, tx pgx.Tx, e group.Marked) 
 // that are more open than the group is to be. Forks elsewhere that stay more
 // open than their source are cut from it.
 func (s *Service) OnGroupLowering(ctx context.Context, tx pgx.Tx, e group.Lowering) error {
+	if err := lockTied(ctx, tx, sqlLockTiedTree, sqlTiedTree, e.GroupID, e.To); err != nil {
+		return err
+	}
 	if _, err := tx.Exec(ctx, sqlLowerTree, e.GroupID, e.To, s.Clock.Now()); err != nil {
 		return err
 	}
@@ -94,8 +117,14 @@ func (s *Service) OnGroupLowering(ctx context.Context, tx pgx.Tx, e group.Loweri
 
 // OnNamespaceRemoving deletes the projects that stand in a namespace, with it.
 func (s *Service) OnNamespaceRemoving(ctx context.Context, tx pgx.Tx, e group.Removing) error {
-	ids, err := postgres.Values[int64](ctx, tx, sqlIn, e.NamespaceID)
+	ids, err := postgres.Values[int64](ctx, tx, sqlStanding, e.NamespaceID)
 	if err != nil {
+		return err
+	}
+	if err := cutMarked(ctx, tx, ids...); err != nil {
+		return err
+	}
+	if ids, err = postgres.Values[int64](ctx, tx, sqlIn, e.NamespaceID); err != nil {
 		return err
 	}
 	for _, id := range ids {

@@ -39,13 +39,10 @@ const (
 	sqlImportBegins = `update projects set import_status = 'started' where id = $1 and import_status = 'scheduled'`
 	sqlImportFailed = `update projects set import_status = 'failed', import_error = $2 where id = $1`
 
-	sqlImported = `update projects set import_status = 'finished' where id = $1`
-	sqlLock     = `select ` + Columns + `, 0 as role from projects p join namespaces n on n.id = p.namespace_id
-		where p.id = $1 and not p.removal for no key update of p`
-	sqlLockSource = `select s.visibility from projects s where s.id = (select forked_from_id from projects where id = $1) and not s.removal
-		for no key update`
-	sqlNamespaceOf = `select namespace_id from projects where id = $1 and not removal`
-	sqlPersonal    = `select id from namespaces where owner_id = $1 and not removal`
+	sqlImported       = `update projects set import_status = 'finished' where id = $1`
+	sqlSourceOpenness = `select visibility from projects where id = $1 and not removal`
+	sqlNamespaceOf    = `select namespace_id from projects where id = $1 and not removal`
+	sqlPersonal       = `select id from namespaces where owner_id = $1 and not removal`
 
 	// What counts against a limit is counted by one at a time.
 	sqlLockCount = `select pg_advisory_xact_lock(7402, hashint8($1))`
@@ -63,7 +60,7 @@ where id = $1`
 	sqlSetArchived = `update projects set archived = $2, updated_at = $3 where id = $1`
 
 	sqlSetSource = `update projects set forked_from_id = $2, updated_at = $3 where id = $1`
-	sqlAddForks  = `update projects set forks_count = greatest(forks_count + $2, 0) where id = $1`
+	sqlAddForks  = `update projects set forks_count = greatest(forks_count + $2, 0) where id = $1 and not removal`
 	sqlCutForks  = `update projects set forked_from_id = null where forked_from_id = $1 and visibility > $2`
 	// sqlDescends is whether the project $1 was forked, over any number of
 	// steps, from the project $2. union, not union all, ends a circle.
@@ -79,23 +76,24 @@ select exists (select 1 from up where id = $2)`
 	sqlUnstar   = `delete from project_stars where project_id = $1 and user_id = $2`
 	sqlAddStars = `update projects set star_count = greatest(star_count + $2, 0) where id = $1`
 
-	sqlMark       = `update projects set removal = true, updated_at = $2 where id = $1`
+	sqlMark       = `update projects set removal = true, forked_from_id = null, updated_at = $2 where id = $1`
 	sqlMarkedLock = `select id from projects where id = $1 and removal for update`
 	sqlDelete     = `delete from projects where id = $1`
 	sqlIn         = `select id from projects where namespace_id = $1 order by id for update`
-	sqlMarkTree   = `update projects set removal = true, updated_at = $2
+	sqlMarkTree   = `update projects set removal = true, forked_from_id = null, updated_at = $2
 		where namespace_id = any(array(select id from namespaces where lineage @> array[$1::bigint])) and not removal`
 	sqlLowerTree = `update projects set visibility = $2, updated_at = $3
-		where namespace_id = any(array(select id from namespaces where lineage @> array[$1::bigint])) and visibility > $2`
+		where namespace_id = any(array(select id from namespaces where lineage @> array[$1::bigint])) and visibility > $2 and not removal`
 	sqlCutTree = `update projects f set forked_from_id = null from projects s
 		where s.id = f.forked_from_id and f.visibility > s.visibility
 			and s.namespace_id = any(array(select id from namespaces where lineage @> array[$1::bigint]))`
 	sqlRecountTree = `update projects s set forks_count = (select count(*) from projects f where f.forked_from_id = s.id and not f.removal)
-		where s.namespace_id = any(array(select id from namespaces where lineage @> array[$1::bigint])) and s.forks_count > 0`
+		where s.namespace_id = any(array(select id from namespaces where lineage @> array[$1::bigint])) and s.forks_count > 0 and not s.removal`
+	sqlSourcesOfTree = `select distinct forked_from_id from projects
+		where namespace_id = any(array(select id from namespaces where lineage @> array[$1::bigint])) and not removal and forked_from_id is not null`
 	// sqlRecount sets right what the sources of a marked tree count.
 	sqlRecount = `update projects s set forks_count = (select count(*) from projects f where f.forked_from_id = s.id and not f.removal)
-		where s.id = any(array(select forked_from_id from projects
-			where namespace_id = any(array(select id from namespaces where lineage @> array[$1::bigint])) and forked_from_id is not null))`
+		where s.id = any($1::bigint[]) and not s.removal`
 
 	// What the forms of a page of projects show beyond the rows.
 	sqlSharesAmong = `
@@ -127,6 +125,27 @@ where n.id in (select s.group_id from shares s
 			and s.access_level >= $4 and (s.expires_at is null or s.expires_at > $2::date))
 	and not n.removal
 order by n.full_path, n.id limit 1000`
+)
+
+// tied are the projects of a set, their sources, and those of their forks that
+// are more open than $2.
+const tied = ` from projects where not removal and id = any(array(
+	select id from own
+	union select forked_from_id from own
+	union select f.id from projects f where f.forked_from_id = any(array(select id from own)) and f.visibility > $2
+)) order by id`
+
+const (
+	sqlTied     = `with own as (select id, forked_from_id from projects where id = any($1::bigint[])) select id` + tied
+	sqlTiedTree = `with own as (select id, forked_from_id from projects
+		where namespace_id = any(array(select id from namespaces where lineage @> array[$1::bigint])) and not removal) select id` + tied
+	sqlLockTied     = sqlTied + ` for no key update`
+	sqlLockTiedTree = sqlTiedTree + ` for no key update`
+
+	// sqlCutMarked cuts forks from what is about to be deleted.
+	sqlLockForks = `select id from projects where forked_from_id = any($1::bigint[]) order by id for no key update`
+	sqlCutMarked = `update projects set forked_from_id = null where forked_from_id = any($1::bigint[])`
+	sqlStanding  = `select id from projects where namespace_id = $1 order by id`
 )
 
 // fromTargets are the groups where the person $1 may create projects, or all of

@@ -18,7 +18,7 @@ func TestEveryQueryPrepares(t *testing.T) {
 	t.Parallel()
 	tx := postgrestest.Tx(t)
 	for _, sql := range []string{
-		sqlByID, sqlAmong, sqlLock, sqlLockSource, sqlNamespaceOf, sqlPersonal, sqlLockCount, sqlCountIn, sqlNameTaken, sqlInsert, sqlUpdate,
+		sqlByID, sqlAmong, sqlLockTied, sqlLockTiedTree, sqlSourceOpenness, sqlLockForks, sqlCutMarked, sqlStanding, sqlSourcesOfTree, sqlNamespaceOf, sqlPersonal, sqlLockCount, sqlCountIn, sqlNameTaken, sqlInsert, sqlUpdate,
 		sqlSetArchived, sqlSetSource, sqlAddForks, sqlCutForks, sqlDescends, sqlStar, sqlUnstar, sqlAddStars, sqlMark, sqlMarkedLock,
 		sqlDelete, sqlIn, sqlMarkTree, sqlLowerTree, sqlCutTree, sqlRecountTree, sqlRecount, sqlSharesAmong, sqlAccessAmong,
 		sqlAttributesAmong, sqlRelatives, sqlInvited, sqlTargets, sqlCountTargets, sqlReach, sqlAttributes, sqlAttribute,
@@ -113,7 +113,7 @@ func TestNoListReadsTheWholeTable(t *testing.T) {
 		}
 	}
 	for name, plan := range map[string]string{
-		"lookup": explain(t, db, sqlByID, userID, today, 5), "lock": explain(t, db, sqlLock, 5), "source": explain(t, db, sqlLockSource, 5),
+		"lookup": explain(t, db, sqlByID, userID, today, 5), "lock": explain(t, db, sqlLockTied, []int64{5}, 0), "locking a tree": explain(t, db, sqlLockTiedTree, 1000001, 0), "forks": explain(t, db, sqlLockForks, []int64{5}),
 		"name": explain(t, db, sqlNameTaken, 1000001, "x", 5), "marking": explain(t, db, sqlMarkTree, 1000001, today),
 		"counting": explain(t, db, sqlCountIn, 1000001), "closing": explain(t, db, sqlLowerTree, 1000001, 0, today),
 	} {

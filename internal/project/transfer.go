@@ -29,7 +29,7 @@ func (s *Service) Transfer(ctx context.Context, by access.Actor, id int64, targe
 		if err != nil {
 			return err
 		}
-		p, err := s.lock(ctx, tx, id)
+		p, err := s.lockWithForks(ctx, tx, id, home.Visibility)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -21,9 +22,9 @@ type held struct {
 	source *access.Visibility // of the project that it was forked from, if any
 }
 
-// hold locks a project. Every transaction locks in one order: the tree, the
-// source of a fork, the fork.
-func (s *Service) hold(ctx context.Context, tx pgx.Tx, id int64) (held, error) {
+// hold locks a project, with those of its forks that are more open than it is
+// to be.
+func (s *Service) hold(ctx context.Context, tx pgx.Tx, id int64, to access.Visibility) (held, error) {
 	for range 5 {
 		namespace, err := postgres.Value[int64](ctx, tx, sqlNamespaceOf, id)
 		if err != nil {
@@ -36,29 +37,69 @@ func (s *Service) hold(ctx context.Context, tx pgx.Tx, id int64) (held, error) {
 		if err != nil {
 			return held{}, err
 		}
-		h, err := s.lock(ctx, tx, id)
+		h, err := s.lockWithForks(ctx, tx, id, to)
 		if h.home = home; err != nil || h.NamespaceID == home.ID {
 			return h, err
 		}
 		// It was transferred in between.
 	}
-	return held{}, fault.Say(fault.Conflict, "409 Conflict: Resource lock")
+	return held{}, errHeld
 }
 
-// lock keeps others from changing a project, wherever it stands.
+// lock keeps others from changing a project, wherever it stands, and its
+// source.
 func (s *Service) lock(ctx context.Context, tx pgx.Tx, id int64) (held, error) {
-	var h held
-	source, err := postgres.Value[access.Visibility](ctx, tx, sqlLockSource, id)
+	return s.lockWithForks(ctx, tx, id, access.Open)
+}
+
+func (s *Service) lockWithForks(ctx context.Context, tx pgx.Tx, id int64, to access.Visibility) (held, error) {
+	if err := lockTied(ctx, tx, sqlLockTied, sqlTied, []int64{id}, to); err != nil {
+		return held{}, err
+	}
+	p, err := postgres.One[Project](ctx, tx, sqlKnown, id)
+	h := held{Project: &p}
+	if err != nil || p.ForkedFromID == nil {
+		return h, missing(err)
+	}
+	source, err := postgres.Value[access.Visibility](ctx, tx, sqlSourceOpenness, *p.ForkedFromID)
 	switch {
 	case err == nil:
 		h.source = &source
 	case !errors.Is(err, postgres.ErrNoRows):
 		return h, err
 	}
-	p, err := postgres.One[Project](ctx, tx, sqlLock, id)
-	h.Project = &p
-	return h, missing(err)
+	return h, nil
 }
+
+var errHeld = fault.Say(fault.Conflict, "409 Conflict: Resource lock")
+
+// lockTied locks projects, their sources, and those of their forks that are
+// more open than to. Every transaction locks in one order: the tree, all rows of
+// projects that it needs by their ids, and last those of marked projects, which
+// only removals touch.
+func lockTied(ctx context.Context, tx pgx.Tx, lock, list string, of any, to access.Visibility) error {
+	for range 5 {
+		err := pgx.BeginFunc(ctx, tx, func(sp pgx.Tx) error {
+			locked, err := postgres.Values[int64](ctx, sp, lock, of, to)
+			if err != nil {
+				return err
+			}
+			now, err := postgres.Values[int64](ctx, sp, list, of, to)
+			for _, id := range now {
+				if _, found := slices.BinarySearch(locked, id); !found {
+					return errTiedAnew // in between
+				}
+			}
+			return err
+		})
+		if !errors.Is(err, errTiedAnew) {
+			return err
+		}
+	}
+	return errHeld
+}
+
+var errTiedAnew = errors.New("a project got a source or a fork while it was locked")
 
 func missing(err error) error {
 	if errors.Is(err, postgres.ErrNoRows) {
@@ -72,7 +113,9 @@ func missing(err error) error {
 func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attributes) (*Project, error) {
 	moved := false // the default branch
 	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		p, err := s.hold(ctx, tx, id)
+		to := access.Open
+		set(&to, a.Visibility)
+		p, err := s.hold(ctx, tx, id, to)
 		if err != nil {
 			return err
 		}
