@@ -6,6 +6,8 @@ package front
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -104,7 +106,11 @@ func (f *Front) finish(w *recorder, r *http.Request, start time.Time) {
 		return
 	}
 	took := f.Clock.Now().Sub(start)
-	f.Metrics.ObserveRequest(r.Method, w.route, w.status(), took)
+	status := w.status()
+	if hungUp(r) && (w.code == 0 || status >= http.StatusInternalServerError) {
+		status = statusHungUp
+	}
+	f.Metrics.ObserveRequest(r.Method, w.route, status, took)
 	level := slog.LevelInfo
 	if w.probe {
 		level = slog.LevelDebug
@@ -114,7 +120,7 @@ func (f *Front) finish(w *recorder, r *http.Request, start time.Time) {
 		slog.String("method", r.Method),
 		slog.String("path", telemetry.RedactURL(r.URL.RequestURI())),
 		slog.String("route", w.route),
-		slog.Int("status", w.status()),
+		slog.Int("status", status),
 		slog.Int64("bytes", w.bytes),
 		slog.Int64("duration_us", took.Microseconds()),
 		slog.String("address", w.address.String()),
@@ -122,6 +128,12 @@ func (f *Front) finish(w *recorder, r *http.Request, start time.Time) {
 		slog.Int64("sudo_id", w.sudoID),
 	)
 }
+
+// statusHungUp is what is written down of a request whose client did not wait
+// for the answer. No client sees it.
+const statusHungUp = 499
+
+func hungUp(r *http.Request) bool { return errors.Is(r.Context().Err(), context.Canceled) }
 
 // address is where a request came from. Only the word of a configured proxy
 // counts, and of what it says the right-most address that is not a proxy.

@@ -74,6 +74,44 @@ func TestARequestIsShownToItsDoorAndWrittenDown(t *testing.T) {
 	}
 }
 
+// A client that hangs up makes whatever works for it fail.
+func TestARequestThatNobodyWaitsForIsNoFailureOfTheServer(t *testing.T) {
+	t.Parallel()
+	for name, answered := range map[string]int{"a failure": http.StatusInternalServerError, "not available": http.StatusServiceUnavailable, "nothing": 0, "done": http.StatusCreated} {
+		var log bytes.Buffer
+		gone, hangUp := context.WithCancel(t.Context())
+		f := newFront(&log, func(w http.ResponseWriter, _ *http.Request) {
+			if hangUp(); answered != 0 {
+				w.WriteHeader(answered)
+			}
+		})
+		get(f, "/api/v4/x", func(r *http.Request) { *r = *r.WithContext(gone) })
+		want := 499.0
+		if answered == http.StatusCreated {
+			want = http.StatusCreated
+		}
+		var line map[string]any
+		if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		if line["status"] != want || line["level"] != "INFO" {
+			t.Errorf("%s: the log says %s", name, &log)
+		}
+	}
+}
+
+func TestAReadinessProbeThatHangsUpWarnsNobody(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	f := newFront(&log, nil)
+	gone, hangUp := context.WithCancel(t.Context())
+	f.Checks = []front.Check{{Name: "db", Do: func(ctx context.Context) error { hangUp(); return ctx.Err() }}}
+	get(f, "/-/readiness", func(r *http.Request) { *r = *r.WithContext(gone) })
+	if strings.Contains(log.String(), "WARN") || !strings.Contains(log.String(), `"status":499`) {
+		t.Errorf("the log says %s", &log)
+	}
+}
+
 func TestEachPathFindsItsDoor(t *testing.T) {
 	t.Parallel()
 	f := newFront(&bytes.Buffer{}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })

@@ -73,6 +73,9 @@ func (f *Front) readiness(w *recorder, r *http.Request) {
 	for _, check := range f.Checks {
 		result := checkResult{Status: "ok"}
 		if err := check.Do(ctx); err != nil {
+			if hungUp(r) {
+				return
+			}
 			result = checkResult{Status: "failed", Message: check.Name + " does not answer"}
 			if reason, ok := errors.AsType[ReasonError](err); ok {
 				result.Message = string(reason)

@@ -185,7 +185,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f, shown := fault.Of(err)
 	why := shown && f.Kind == fault.Unavailable && err != error(f) //nolint:errorlint // what is joined to it says why
-	if !shown || why || sent.begun {
+	if (!shown || why || sent.begun) && r.Context().Err() == nil {
 		d.Log.LogAttrs(r.Context(), slog.LevelWarn, "serving git", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
 	}
 	if sent.begun {

@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"mime"
@@ -281,7 +280,7 @@ func (x *exchange) fail(err error, log *slog.Logger) {
 		if wit, isWitness := x.w.(httpapi.Witness); isWitness {
 			attrs = append(attrs, "request_id", wit.RequestID())
 		}
-		if !errors.Is(err, x.r.Context().Err()) {
+		if x.r.Context().Err() == nil {
 			log.Error("request failed", attrs...)
 		}
 	}
