@@ -3,7 +3,7 @@
 // beside tools/with-server. It fails when
 //
 //   - an answer is 500 or above, or there is none,
-//   - the server logs an error or a panic,
+//   - the server logs an error, a panic or a request that failed, other than by a client that hung up,
 //   - a request costs more than two seconds. What took longer than that by the clock, which also happens on a busy machine, is sent again up to three
 //     times when nothing else runs; the least that the server and its part of PostgreSQL spend on it in CPU time counts, or 15 seconds of waiting,
 //   - memory, open files or child processes are not back where they were after the first rounds, within three minutes of quiet.
@@ -68,7 +68,7 @@ func main() {
 }
 
 func run(minutes float64, seed uint64, workers int, spec, report string) error {
-	s := &storm{url: os.Getenv("SERVER_URL"), binary: cmp.Or(os.Getenv("STITHY_BIN"), "bin/stithy"), dir: report, faults: map[string]*fault{}, statuses: map[int]int{}}
+	s := &storm{url: os.Getenv("SERVER_URL"), binary: os.Getenv("SERVER_BIN"), dir: report, faults: map[string]*fault{}, statuses: map[int]int{}}
 	at, err := url.Parse(s.url)
 	if err != nil || s.url == "" {
 		return fmt.Errorf("SERVER_URL names no server: run tools/with-server")
@@ -185,7 +185,7 @@ func (s *storm) again(w *world, q *request) {
 func (s *storm) readLog(from int64) int64 {
 	found, next := s.server.complaints(from)
 	for _, c := range found {
-		s.note(fmt.Sprintf("the log says %.1000s", c.line), cmp.Or(c.Msg+shorten(c.Error), "?"))
+		s.note(fmt.Sprintf("the log says %.1000s", c.line), cmp.Or(c.Msg+c.Route+shorten(c.Error), "?"))
 	}
 	return next
 }

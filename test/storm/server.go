@@ -97,7 +97,8 @@ type complaint struct {
 	line                                   string
 }
 
-// complaints reads the log from an offset on: errors and panics. That a client hung up is neither.
+// complaints reads the log from an offset on: errors, panics and failures, also those that no client was there to hear of. That a client hung up is
+// none of them.
 func (p *server) complaints(from int64) (found []complaint, next int64) {
 	text, err := os.ReadFile(p.log)
 	if err != nil || from > int64(len(text)) {
@@ -110,7 +111,8 @@ func (p *server) complaints(from int64) (found []complaint, next int64) {
 		if json.Unmarshal(line, &c) != nil {
 			c.Level = "ERROR" // what the runtime prints when it dies
 		}
-		if c.Level == "ERROR" || strings.Contains(c.Msg, "panic") {
+		failed := c.Msg == "request" && c.Status >= 500
+		if c.Level == "ERROR" || failed || strings.Contains(c.Msg, "panic") || (c.Level == "WARN" && strings.Contains(c.Error, "context canceled")) {
 			found = append(found, c)
 		}
 	}
