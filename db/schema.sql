@@ -2069,6 +2069,8 @@ CREATE INDEX members_expiry ON public.members USING btree (expires_at, id) WHERE
 
 CREATE UNIQUE INDEX members_invite_digest_key ON public.members USING btree (invite_digest) WHERE (invite_digest IS NOT NULL);
 
+CREATE INDEX members_invite_email ON public.members USING btree (lower(invite_email)) WHERE (invite_email IS NOT NULL);
+
 CREATE UNIQUE INDEX members_namespace_invite_key ON public.members USING btree (namespace_id, lower(invite_email));
 
 CREATE INDEX members_namespace_requests ON public.members USING btree (namespace_id, user_id) WHERE (requested_at IS NOT NULL);

@@ -176,7 +176,7 @@ func assemble(cfg *config.Config, log *slog.Logger, now clock.Clock, db *postgre
 		ExternalURL: base, SSHPort: cfg.SSH.Port, Names: names,
 	})
 	a.members = member.New(member.Deps{
-		DB: db, Bus: events, Box: box, Users: a.Users, Groups: a.groups, Projects: a.projects, Clock: now,
+		DB: db, Bus: events, Queue: queue, Users: a.Users, Groups: a.groups, Projects: a.projects, Mail: post, Clock: now, ExternalURL: cfg.ExternalURL,
 	})
 	a.bots = bot.New(bot.Deps{
 		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Groups: a.groups, Projects: a.projects, Clock: now,
@@ -280,7 +280,7 @@ func (a *App) Handler() http.Handler {
 	throttle := httpapi.Throttle{Limits: a.Settings, Limiter: limiter, Clock: a.Clock}
 	provider := &oauth.Door{Service: a.oauth, Log: a.Log, Throttle: throttle}
 	pages := web.New(web.Deps{
-		Users: a.Users, Tokens: a.Tokens, SignIns: a.signIns, Groups: a.groups, Projects: a.projects, Pipelines: a.pipelines,
+		Users: a.Users, Tokens: a.Tokens, SignIns: a.signIns, Groups: a.groups, Projects: a.projects, Members: a.members, Pipelines: a.pipelines,
 		Artifacts: a.artifacts, Runners: a.runners, Variables: a.variables, OAuth: a.oauth, Settings: a.Settings, Throttle: throttle,
 		Box: a.Box, ExternalURL: a.Config.ExternalURL, Names: names, Clock: a.Clock, Log: a.Log,
 	})

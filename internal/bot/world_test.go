@@ -23,6 +23,7 @@ import (
 	"stithy/internal/member"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/mail"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/secretbox"
@@ -91,7 +92,7 @@ func newWorld(t testing.TB, instance ...setting.Instance) *world {
 		ExternalURL: home.String(), Names: names,
 	})
 	w.members = member.New(member.Deps{
-		DB: w.db, Bus: events, Box: w.box, Users: w.users, Groups: w.groups, Projects: w.projects, Clock: now,
+		DB: w.db, Bus: events, Queue: w.queue, Users: w.users, Groups: w.groups, Projects: w.projects, Mail: &mail.Sender{}, Clock: now, ExternalURL: home,
 	})
 	w.bots = bot.New(bot.Deps{
 		DB: w.db, Bus: events, Settings: w.settings, Users: w.users, Tokens: tokens, Groups: w.groups, Projects: w.projects, Clock: now,

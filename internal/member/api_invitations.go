@@ -15,7 +15,8 @@ func (s *Service) invitationEndpoints() []httpapi.Endpoint {
 		on(s, httpapi.Spec{Route: "GET /invitations", Summary: "List the addresses that were invited to a source."}, toAdmin, s.handleInvitations),
 		on(s, httpapi.Spec{
 			Route: "POST /invitations", Status: http.StatusCreated, Summary: "Invite addresses to a source.",
-			Note: "Whoever has confirmed an address becomes a member at once.",
+			Note: "Whoever has confirmed the address accepts the invitation on a page. They become a member at once where the caller is an administrator, " +
+				"and where it is the caller's own address or a public one.",
 		}, toAdmin, s.handleInvite),
 		on(s, httpapi.Spec{Route: "PUT /invitations/{email}", Summary: "Change an invitation to a source."}, toAdmin, s.handleUpdateInvitation),
 		on(s, httpapi.Spec{Route: "DELETE /invitations/{email}", Summary: "Take back an invitation to a source."}, toAdmin, s.handleDisinvite),

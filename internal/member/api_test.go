@@ -1,6 +1,7 @@
 package member_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -12,8 +13,9 @@ import (
 	"stithy/internal/group"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi/httpapitest"
-	"stithy/internal/platform/postgres"
+	"stithy/internal/member"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -462,9 +464,115 @@ func TestAU03_AnAddressThatNobodyConfirmedGrantsNothing(t *testing.T) {
 		invite("second@example.com").Want(t, 201, `{"status":"success"}`)
 		wantMembers(t, root, pathOf(where, "members"), "confirmed 20", "unconfirmed 20")
 	}
-	n, err := postgres.Value[int](t.Context(), w.db, `select count(*) from members where invite_email is not null and length(invite_digest) = 32`)
-	if err != nil || n != 4 {
-		t.Errorf("%d invitations have a digest, %v", n, err)
+	if _, err := w.members.Accept(t.Context(), access.Actor{Person: unconfirmed.Person()}, w.insert(t, `select max(id) from members where invite_email = 'unconfirmed@example.com'`)); !fault.Is(err, fault.NotFound) {
+		t.Errorf("an invitation to an address without proof is accepted: %v", err)
+	}
+}
+
+// Who may invite learns neither that an address has an account nor which, unless
+// the address is public, their own, or they administer the instance.
+func TestAU13_AnInvitationDoesNotTellWhoseAnAddressIs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	g := grouptest.New(t, w.db, grouptest.Named("team"))
+	p := w.project(t, g, access.Private)
+	owner := w.person(t, "owner")
+	w.join(t, g, owner, access.Owner)
+	ada := w.person(t, "ada")
+	w.person(t, "open", usertest.With("public_email", "open@example.com"))
+	if _, err := w.users.AddEmail(t.Context(), access.Actor{}, ada.ID, "ada.second@example.com", true); err != nil {
+		t.Fatal(err)
+	}
+	plain := strings.NewReplacer("ada.second@", "X@", "ada@", "X@", "nobody@", "X@")
+	for _, where := range []any{g, p} {
+		path := pathOf(where, "invitations")
+		told := map[string]string{}
+		for _, address := range []string{"nobody@example.com", "ada@example.com", "ada.second@example.com"} {
+			var all []string
+			for _, email := range []string{address, strings.ToUpper(address[:1]) + address[1:]} {
+				r := w.as(owner).Do(t, "POST", path, h{"email": email, "access_level": 20}).WantStatus(t, 201)
+				all = append(all, strings.ToLower(r.Body))
+			}
+			for _, below := range []string{"members?query=" + address, "members", "members/all"} {
+				all = append(all, w.as(owner).Do(t, "GET", pathOf(where, below), nil).WantStatus(t, 200).Body)
+			}
+			w.as(owner).Do(t, "PUT", path+"/"+address, h{"access_level": 10}).WantStatus(t, 200)
+			w.as(owner).Do(t, "DELETE", path+"/"+address, nil).WantStatus(t, 204)
+			told[address] = plain.Replace(strings.Join(all, "\n"))
+		}
+		for address, text := range told {
+			if text != told["nobody@example.com"] {
+				t.Errorf("%s is told apart from an address that nobody has:\n%s\n%s", address, text, told["nobody@example.com"])
+			}
+		}
+	}
+	w.as(owner).Do(t, "POST", pathOf(p, "invitations"), h{"email": "Open@example.com", "access_level": 20}).Want(t, 201, `{"status":"success"}`)
+	w.as(w.root).Do(t, "POST", pathOf(p, "invitations"), h{"email": "ada@example.com", "access_level": 20}).Want(t, 201, `{"status":"success"}`)
+	wantMembers(t, w.as(owner), pathOf(p, "members"), "ada 20", "open 20")
+}
+
+func TestAnInvitationIsAcceptedByWhoHasTheAddress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	g := grouptest.New(t, w.db, grouptest.Named("team"))
+	p := w.project(t, g, access.Private)
+	owner, ada, bob := w.person(t, "owner"), w.person(t, "ada"), w.person(t, "bob")
+	w.join(t, g, owner, access.Owner)
+	as := func(u *user.User) access.Actor { return access.Actor{Person: u.Person()} }
+	invite := func(where any, level access.Role) int64 {
+		t.Helper()
+		w.as(owner).Do(t, "POST", pathOf(where, "invitations"), h{"email": "Ada@example.com", "access_level": level}).Want(t, 201, `{"status":"success"}`)
+		got, err := w.members.Received(t.Context(), ada.ID)
+		if err != nil || len(got) != 1 || got[0].AccessLevel != level || got[0].Inviter != "owner" || got[0].InviteEmail != "Ada@example.com" {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		return got[0].ID
+	}
+	for _, where := range []any{p, g} {
+		id := invite(where, access.Reporter)
+		if got, err := w.members.Received(t.Context(), bob.ID); err != nil || len(got) != 0 {
+			t.Errorf("bob is shown %v, %v", got, err)
+		}
+		for _, answer := range []func(context.Context, access.Actor, int64) (member.Received, error){w.members.Accept, w.members.Decline} {
+			if _, err := answer(t.Context(), as(bob), id); !fault.Is(err, fault.NotFound) {
+				t.Errorf("bob answers for ada: %v", err)
+			}
+		}
+		if _, err := w.members.Decline(t.Context(), as(ada), id); err != nil {
+			t.Fatal(err)
+		}
+		id = invite(where, access.Reporter)
+		w.now = w.now.Add(time.Hour)
+		if _, err := w.members.Accept(t.Context(), as(ada), id); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.members.Accept(t.Context(), as(ada), id); !fault.Is(err, fault.NotFound) {
+			t.Errorf("accepted twice: %v", err)
+		}
+		want := []string{"ada 20"}
+		if where == any(g) {
+			want = append(want, "owner 50")
+		}
+		wantMembers(t, w.as(owner), pathOf(where, "members"), want...)
+		w.as(owner).Do(t, "GET", pathOf(where, "invitations"), nil).Want(t, 200, `[]`)
+		if where == any(p) {
+			w.as(owner).Do(t, "DELETE", pathOf(p, "members", ada.ID), nil).WantStatus(t, 204)
+		}
+	}
+	// Who has the role from above by now, or is a member, is told so, and nothing is lowered.
+	w.as(owner).Do(t, "POST", pathOf(g, "invitations"), h{"email": "ada@example.com", "access_level": 10}).Want(t, 201, `{"status":"success"}`)
+	got, err := w.members.Received(t.Context(), ada.ID)
+	if err != nil || len(got) != 1 {
+		t.Fatal(got, err)
+	}
+	if _, err := w.members.Accept(t.Context(), as(ada), got[0].ID); !fault.Is(err, fault.Conflict) {
+		t.Errorf("a member accepts another role: %v", err)
+	}
+	wantMembers(t, w.as(owner), pathOf(g, "members"), "ada 20", "owner 50")
+	// One that has expired is not there.
+	w.exec(t, `update members set expires_at = '2024-05-01' where id = $1`, got[0].ID)
+	if _, err := w.members.Accept(t.Context(), as(ada), got[0].ID); !fault.Is(err, fault.NotFound) {
+		t.Errorf("an expired invitation: %v", err)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
-	"stithy/internal/platform/secretbox"
 )
 
 // What names an act on a membership or a share; the audit trail keeps it.
@@ -94,15 +93,3 @@ func (e ShareEvent) Deed() bus.Deed {
 		Target: bus.Target{Type: "Group", ID: e.GroupID, Details: e.Name},
 	}
 }
-
-// Invited tells whoever writes mail that an address was invited. The secret
-// is kept nowhere else.
-type Invited struct {
-	By     access.Actor
-	Source bus.Entity
-	Email  string
-	Secret secretbox.Secret
-}
-
-// EventName is for logs.
-func (Invited) EventName() string { return "member_invited" }

@@ -3,15 +3,16 @@ package member
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/paging"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/secretbox"
 )
 
 // Invitation is a membership that waits for whoever reads an address.
@@ -25,12 +26,10 @@ type Invitation struct {
 	UpdatedAt   time.Time
 }
 
-// secretKind keeps the secret of an invitation from passing for another.
-const secretKind = "invitation"
-
-// Invite makes whoever confirmed an address a member. An address that is not
-// confirmed grants nothing: it gets a letter, and only whoever reads that can
-// take the place.
+// Invite invites an address. Whoever has confirmed it accepts the invitation;
+// the answer does not tell whether there is such a person. Whose address it is
+// anyway known to be becomes a member at once: the actor's own, one that its
+// owner made public, and any to administrators.
 func (s *Service) Invite(ctx context.Context, by access.Actor, src *Source, address string, t Terms) error {
 	if err := t.check(by, src, s.today()); err != nil {
 		return err
@@ -40,7 +39,7 @@ func (s *Service) Invite(ctx context.Context, by access.Actor, src *Source, addr
 		return err
 	}
 	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		if holder != nil {
+		if holder != nil && (by.Admin() || by.Is(holder.ID) || strings.EqualFold(holder.PublicEmail, email)) {
 			_, err := s.add(ctx, tx, by, src, holder, t)
 			return err
 		}
@@ -56,9 +55,7 @@ func (s *Service) invite(ctx context.Context, tx pgx.Tx, by access.Actor, src *S
 	if _, err := tx.Exec(ctx, sqlExpiredInvitation, namespaceID, projectID, email, s.today()); err != nil {
 		return err
 	}
-	secret := secretbox.Secret(secretbox.RandomToken(20))
-	_, err := postgres.One[Invitation](ctx, tx, sqlInsertInvitation, namespaceID, projectID, email,
-		s.Box.Digest(secretKind, secret.Reveal()), t.Level, t.ExpiresAt, author(by), s.Clock.Now())
+	i, err := postgres.One[Invitation](ctx, tx, sqlInsertInvitation, namespaceID, projectID, email, t.Level, t.ExpiresAt, author(by), s.Clock.Now())
 	if err != nil {
 		taken := fault.Say(fault.Conflict, "The member's email address has already been taken")
 		return postgres.Faults{"members_namespace_invite_key": taken, "members_project_invite_key": taken}.Translate(err)
@@ -66,7 +63,10 @@ func (s *Service) invite(ctx context.Context, tx pgx.Tx, by access.Actor, src *S
 	if err := s.Bus.Publish(ctx, tx, Event{What: Created, By: by, Source: src.Entity, Name: email, Level: t.Level}); err != nil {
 		return err
 	}
-	return s.Bus.Publish(ctx, tx, Invited{By: by, Source: src.Entity, Email: email, Secret: secret})
+	if !s.Mail.Configured() {
+		return nil
+	}
+	return s.Queue.Insert(ctx, tx, InviteMailArgs{InvitationID: i.ID})
 }
 
 // Invitations lists the addresses that were invited.
@@ -126,4 +126,90 @@ func (s *Service) lockInvitation(ctx context.Context, tx pgx.Tx, by access.Actor
 		return i, err
 	}
 	return i, checkReach(by, src, i.AccessLevel)
+}
+
+// Received is an invitation as whoever was invited sees it.
+type Received struct {
+	ID          int64
+	InviteEmail string
+	AccessLevel access.Role
+	ExpiresAt   *time.Time
+	CreatedAt   time.Time
+	Inviter     string // the username of who invited them, empty when the account is gone
+	Kind        bus.EntityKind
+	SourceID    int64
+	Path        string
+	Name        string
+	NamespaceID int64 // the group itself, or what the project stands in
+	Holder      int64 // whose personal namespace that is, if anyone's
+}
+
+func (r Received) source() *Source {
+	return &Source{Entity: bus.Entity{Kind: r.Kind, ID: r.SourceID, Path: r.Path, Name: r.Name}, NamespaceID: r.NamespaceID, Holder: r.Holder}
+}
+
+// maxReceived is how many invitations somebody is shown.
+const maxReceived = 100
+
+// Received lists the invitations to the addresses that a person has confirmed.
+func (s *Service) Received(ctx context.Context, userID int64) ([]Received, error) {
+	addresses, err := s.Users.Confirmed(ctx, userID)
+	if err != nil || len(addresses) == 0 {
+		return nil, err
+	}
+	return postgres.All[Received](ctx, s.DB, sqlReceived, addresses, s.today(), maxReceived)
+}
+
+// Accept makes somebody a member by an invitation to one of the addresses that
+// they have confirmed.
+func (s *Service) Accept(ctx context.Context, by access.Actor, id int64) (Received, error) {
+	return s.answer(ctx, by, id, func(tx pgx.Tx, r Received) error {
+		src := r.source()
+		if by.Is(r.Holder) {
+			return errExists
+		}
+		if err := checkUnlocked(ctx, tx, src); err != nil {
+			return err
+		}
+		if err := s.checkInherited(ctx, tx, src, by.ID(), r.AccessLevel); err != nil {
+			return err
+		}
+		namespaceID, projectID := src.keys()
+		if _, err := tx.Exec(ctx, sqlMakeRoom, namespaceID, projectID, by.ID(), s.today()); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlAccept, r.ID, by.ID(), s.Clock.Now()); err != nil {
+			return postgres.Faults{"members_namespace_user_key": errExists, "members_project_user_key": errExists}.Translate(err)
+		}
+		return s.Bus.Publish(ctx, tx, Event{What: Created, By: by, Source: src.Entity, UserID: by.ID(), Name: by.Person.Name, Level: r.AccessLevel})
+	})
+}
+
+// Decline removes an invitation to one of the addresses that somebody has
+// confirmed.
+func (s *Service) Decline(ctx context.Context, by access.Actor, id int64) (Received, error) {
+	return s.answer(ctx, by, id, func(tx pgx.Tx, r Received) error {
+		if _, err := tx.Exec(ctx, sqlDelete, r.ID); err != nil {
+			return err
+		}
+		return s.Bus.Publish(ctx, tx, Event{What: Destroyed, By: by, Source: r.source().Entity, Name: r.InviteEmail, Level: r.AccessLevel})
+	})
+}
+
+func (s *Service) answer(ctx context.Context, by access.Actor, id int64, do func(pgx.Tx, Received) error) (r Received, err error) {
+	addresses, err := s.Users.Confirmed(ctx, by.ID())
+	if err != nil {
+		return r, err
+	}
+	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		r, err = postgres.One[Received](ctx, tx, sqlLockReceived, addresses, s.today(), id)
+		if errors.Is(err, postgres.ErrNoRows) {
+			return errNotMember
+		}
+		if err != nil {
+			return err
+		}
+		return do(tx, r)
+	})
+	return r, err
 }

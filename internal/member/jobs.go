@@ -2,6 +2,9 @@ package member
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -9,6 +12,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/mail"
 	"stithy/internal/platform/postgres"
 )
 
@@ -18,10 +22,63 @@ type ExpireArgs struct{}
 // Kind names the job.
 func (ExpireArgs) Kind() string { return "member_expire" }
 
+// InviteMailArgs asks for the mail to an address that was invited.
+type InviteMailArgs struct {
+	InvitationID int64 `json:"invitation_id"`
+}
+
+// Kind names the job.
+func (InviteMailArgs) Kind() string { return "member_invite_mail" }
+
 // Register adds the room's workers.
 func (s *Service) Register(r *jobqueue.Registry) {
+	jobqueue.Register(r, s.mailInvitation)
 	jobqueue.Register(r, func(ctx context.Context, _ ExpireArgs) error { return s.Expire(ctx) })
 	r.Every(24*time.Hour, ExpireArgs{})
+}
+
+// invitesADay is how many mails about invitations an address gets in a day. More
+// invitations are shown where it accepts them, and not mailed.
+const invitesADay = 5
+
+// mailInvitation tells an address that it was invited. The link opens nothing by
+// itself: who follows it signs in, with the address confirmed. No text that
+// people can choose freely stands in it.
+func (s *Service) mailInvitation(ctx context.Context, args InviteMailArgs) error {
+	if !s.Mail.Configured() {
+		return nil
+	}
+	r, err := postgres.One[Received](ctx, s.DB, sqlInvitation, args.InvitationID)
+	if errors.Is(err, postgres.ErrNoRows) {
+		return nil // taken back or accepted
+	}
+	if err != nil {
+		return err
+	}
+	n, err := postgres.Value[int](ctx, s.DB, sqlInvitedSince, r.InviteEmail, s.Clock.Now().Add(-24*time.Hour), invitesADay+1)
+	if err != nil || n > invitesADay {
+		return err
+	}
+	return s.Mail.Send(ctx, mail.Message{
+		To: r.InviteEmail, Subject: s.ExternalURL.Host + ": You are invited to " + r.Path, Text: inviteText(s.ExternalURL.String(), r),
+	})
+}
+
+func inviteText(site string, r Received) string {
+	inviter := "Somebody"
+	if r.Inviter != "" {
+		inviter = "The user " + r.Inviter
+	}
+	return fmt.Sprintf(`%s invited this address to the %s
+%s at %s, with the role %s.
+
+To accept or decline, sign in and open
+
+%s/-/invitations
+
+You need an account with this address, and the address must be confirmed.
+If you know nothing of it, do nothing: you are not a member until you accept.
+`, inviter, strings.ToLower(string(r.Kind)), r.Path, site, r.AccessLevel, site)
 }
 
 // expireBatch is how many rows one transaction removes.

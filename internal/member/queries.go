@@ -134,8 +134,8 @@ order by e.user_id, e.access_level desc, e.id`
 
 const (
 	sqlInsertInvitation = `
-insert into members as m (namespace_id, project_id, invite_email, invite_digest, access_level, expires_at, created_by_id, created_at, updated_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $8)
+insert into members as m (namespace_id, project_id, invite_email, access_level, expires_at, created_by_id, created_at, updated_at)
+values ($1, $2, $3, $4, $5, $6, $7, $7)
 returning ` + invitationColumns
 	sqlLockInvitation = `
 select ` + invitationColumns + ` from members m where ` + ofSource + ` and lower(m.invite_email) = lower($3) for update`
@@ -144,6 +144,22 @@ update members m set access_level = $2, expires_at = $3, updated_at = $4 where m
 returning ` + invitationColumns
 	sqlExpiredInvitation = `
 delete from members m where ` + ofSource + ` and lower(m.invite_email) = lower($3) and m.expires_at <= $4::date`
+
+	received = `m.id, m.invite_email, m.access_level, m.expires_at, m.created_at, coalesce(i.username, '') as inviter,
+	case when p.id is null then 'Group' else 'Project' end as kind, coalesce(p.id, n.id) as source_id,
+	n.full_path || coalesce('/' || p.path, '') as path, coalesce(p.name, n.name) as name, n.id as namespace_id, coalesce(n.owner_id, 0) as holder
+from members m left join projects p on p.id = m.project_id join namespaces n on n.id = coalesce(m.namespace_id, p.namespace_id)
+left join users i on i.id = m.created_by_id and i.removal is null
+where not n.removal and not coalesce(p.removal, false)`
+	toAddresses = ` and lower(m.invite_email) = any($1::text[]) and (m.expires_at is null or m.expires_at > $2::date)`
+
+	sqlReceived     = `select ` + received + toAddresses + ` order by m.id desc limit $3`
+	sqlLockReceived = `select ` + received + toAddresses + ` and m.id = $3 for update of m`
+	sqlInvitation   = `select ` + received + ` and m.invite_email is not null and m.id = $1`
+	sqlAccept       = `update members set user_id = $2, invite_email = null, invite_digest = null, updated_at = $3 where id = $1`
+	// How many invitations an address got since a time, up to a limit.
+	sqlInvitedSince = `
+select count(*) from (select 1 from members m where lower(m.invite_email) = lower($1) and m.created_at > $2 limit $3) n`
 
 	invitationColumns = `m.id, m.invite_email, m.access_level, m.expires_at, m.created_by_id, m.created_at, m.updated_at`
 )

@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"errors"
+	"net/url"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,21 +13,24 @@ import (
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/mail"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
 	"stithy/internal/user"
 )
 
 // Deps is what the room needs from below.
 type Deps struct {
-	DB       *postgres.DB
-	Bus      *bus.Bus
-	Box      *secretbox.Box
-	Users    *user.Service
-	Groups   *group.Service
-	Projects *project.Service
-	Clock    clock.Clock
+	DB          *postgres.DB
+	Bus         *bus.Bus
+	Queue       *jobqueue.Queue
+	Users       *user.Service
+	Groups      *group.Service
+	Projects    *project.Service
+	Mail        *mail.Sender
+	Clock       clock.Clock
+	ExternalURL *url.URL
 }
 
 // Service is the use cases of memberships.

@@ -23,6 +23,7 @@ import (
 	"stithy/internal/member"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/mail"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/secretbox"
@@ -79,7 +80,9 @@ func newWorld(t testing.TB) *world {
 		ExternalURL: home.String(), Names: names,
 	})
 	bus.When(events, w.projects.OnGroupLowering)
-	w.members = member.New(member.Deps{DB: w.db, Bus: events, Box: w.box, Users: w.users, Groups: w.groups, Projects: w.projects, Clock: now})
+	w.members = member.New(member.Deps{
+		DB: w.db, Bus: events, Queue: queue, Users: w.users, Groups: w.groups, Projects: w.projects, Mail: &mail.Sender{}, Clock: now, ExternalURL: home,
+	})
 	w.Client = httpapitest.Start(t, &httpapi.Server{Endpoints: w.members.Endpoints(), Clock: now})
 	w.root = usertest.New(t, w.db, usertest.Named("root"), usertest.Admin())
 	return w

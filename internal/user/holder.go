@@ -8,6 +8,11 @@ import (
 	"stithy/internal/platform/postgres"
 )
 
+// Confirmed are the addresses that a person has confirmed, in their normal form.
+func (s *Service) Confirmed(ctx context.Context, userID int64) ([]string, error) {
+	return postgres.Values[string](ctx, s.db, sqlConfirmedOf, userID)
+}
+
 // Holder finds whose address this is, and spells it as it is kept. An address
 // that nobody confirmed is nobody's: the holder is nil.
 func (s *Service) Holder(ctx context.Context, address string) (email string, holder *User, err error) {

@@ -19,6 +19,7 @@ type homeBody struct {
 	Projects []homeProject
 	More     bool
 	API      string
+	Invited  int
 }
 
 type homeProject struct {
@@ -32,7 +33,11 @@ func (x *visit) home() error {
 	if err != nil {
 		return err
 	}
-	body := homeBody{More: found.More, API: x.ExternalURL.String() + "/api/v4"}
+	invited, err := x.Members.Received(x.r.Context(), x.account.ID)
+	if err != nil {
+		return err
+	}
+	body := homeBody{More: found.More, API: x.ExternalURL.String() + "/api/v4", Invited: len(invited)}
 	for i := range found.Items {
 		body.Projects = append(body.Projects, x.projectRow(&found.Items[i]))
 	}

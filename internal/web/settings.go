@@ -28,7 +28,7 @@ var settingsPlaces = []place{
 	{Title: "Profile", Path: profilePath}, {Title: "Email addresses", Path: emailsPath}, {Title: "Password", Path: passwordPath},
 	{Title: "Access tokens", Path: tokensPath},
 	{Title: "SSH keys", Path: keysPath}, {Title: "Sessions", Path: sessionsPath}, {Title: "Two-factor", Path: factorsPath},
-	{Title: "Applications", Path: ownApplications},
+	{Title: "Applications", Path: ownApplications}, {Title: "Invitations", Path: invitationsPath},
 }
 
 func settings(here string) option { return beside("Settings", here, settingsPlaces...) }

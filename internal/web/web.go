@@ -22,6 +22,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/wire"
+	"stithy/internal/member"
 	"stithy/internal/oauth"
 	"stithy/internal/pipeline"
 	"stithy/internal/platform/clock"
@@ -42,6 +43,7 @@ type Deps struct {
 	SignIns     *signin.Service
 	Groups      *group.Service
 	Projects    *project.Service
+	Members     *member.Service
 	Pipelines   *pipeline.Service
 	Artifacts   *artifact.Service
 	Runners     *runner.Service
@@ -136,7 +138,7 @@ func (p page) title() string {
 func (d *Door) pages() []page {
 	return slices.Concat(
 		d.homePages(), d.signInPages(), d.recoveryPages(), d.settingsPages(), d.emailPages(), d.factorPages(), d.adminPages(),
-		d.consentPages(), d.applicationPages(), d.picturePages(), d.ciPages(), d.ownerPages(),
+		d.consentPages(), d.applicationPages(), d.picturePages(), d.ciPages(), d.ownerPages(), d.invitationPages(),
 	)
 }
 
