@@ -209,7 +209,7 @@ func TestAnErasedLogIsGoneFromSightAtOnceAndFromTheStoreAfterwards(t *testing.T)
 		if got := w.seen(t, id, 0); got != "" {
 			t.Errorf("it reads %q", got)
 		}
-		if _, err := w.AppendLog(t.Context(), id, 0, []byte("more")); !fault.Is(err, fault.Forbidden) {
+		if _, err := w.AppendLog(t.Context(), id, 0, []byte("more")); !errors.Is(err, errErased) {
 			t.Errorf("more is %v", err)
 		}
 		for range 2 {
@@ -231,6 +231,35 @@ func TestAnErasedLogIsGoneFromSightAtOnceAndFromTheStoreAfterwards(t *testing.T)
 	}
 	if n := w.count(t, "select count(*) from job_logs"); n != 0 {
 		t.Errorf("%d logs are remembered", n)
+	}
+}
+
+// Whoever looked while the log was open, and appends when it is not.
+func TestALogThatEndsMeanwhileDoesNotGrow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, next := hide(nil, held{}, []byte("more"))
+	for id, end := range map[int64]func(ctx context.Context, tx pgx.Tx) error{
+		7: nil,
+		8: func(ctx context.Context, tx pgx.Tx) error { return w.CloseLog(ctx, tx, 8) },
+		9: func(ctx context.Context, tx pgx.Tx) error { return w.EraseAll(ctx, tx, 9) },
+	} {
+		w.begin(t, id)
+		w.say(t, id, "text")
+		want := int64(1)
+		if end != nil {
+			w.tx(t, end)
+			want = 0
+		}
+		before := w.count(t, "select count(*) from job_log_chunks where job_id = $1", id)
+		size, err := w.LogSize(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := w.count(t, sqlAppend, id, size, size+4, next.secret, next.bytes, next.masked, w.now, []int64{size}, [][]byte{[]byte("more")})
+		if more := w.count(t, "select count(*) from job_log_chunks where job_id = $1", id) - before; got != want || more != want {
+			t.Errorf("%d: %d logs grew by %d pieces, want %d", id, got, more, want)
+		}
 	}
 }
 
