@@ -15,6 +15,7 @@ import (
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
+	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/kit/wire"
@@ -92,6 +93,63 @@ func (w *world) as(t testing.TB, u *user.User) *httpapitest.Client {
 
 func (w *world) inProject() string { return fmt.Sprintf("/projects/%d/variables", w.project.ID) }
 func (w *world) inGroup() string   { return fmt.Sprintf("/groups/%d/variables", w.group.ID) }
+
+func TestAVariableIsChangedAndDeletedInItsOwnPlaceAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	by := access.Actor{Person: w.owner.Person()}
+	in := func(kind bus.EntityKind, id int64) bus.Entity { return bus.Entity{Kind: kind, ID: id} }
+	sibling := projecttest.New(t, w.db, w.group.ID, projecttest.Named("sibling"))
+	for _, home := range []bus.Entity{in(bus.OfProject, w.project.ID), in(bus.OfGroup, w.group.ID)} {
+		v := &variable.Variable{Key: "A", Value: "x", Type: variable.EnvVar}
+		if err := w.variables.CreateIn(t.Context(), by, home, v); err != nil {
+			t.Fatal(err)
+		}
+		for _, of := range []bus.Entity{in(bus.OfProject, w.project.ID), in(bus.OfProject, sibling.ID), in(bus.OfGroup, w.group.ID), in(bus.OfGroup, w.top.ID)} {
+			if of == home {
+				continue
+			}
+			if _, err := w.variables.UpdateIn(t.Context(), by, of, v.ID, func(v *variable.Variable) { v.Value = "y" }); !fault.Is(err, fault.NotFound) {
+				t.Errorf("%v is changed in %v: %v", home, of, err)
+			}
+			if err := w.variables.DeleteIn(t.Context(), by, of, v); !fault.Is(err, fault.NotFound) {
+				t.Errorf("%v is deleted in %v: %v", home, of, err)
+			}
+		}
+		if got, err := w.variables.FindIn(t.Context(), home, "A", nil); err != nil || got.Value != "x" {
+			t.Errorf("%v: %+v %v", home, got, err)
+		}
+		if err := w.variables.DeleteIn(t.Context(), by, home, v); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Not even who can write to the table gets at a value by taking it to a place of their own.
+func TestASealedValueDoesNotOpenInAnotherPlace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	as := w.as(t, w.owner)
+	sibling := projecttest.New(t, w.db, w.group.ID, projecttest.Named("sibling"))
+	elsewhere := map[string]string{
+		w.inProject(): fmt.Sprintf("/projects/%d/variables", sibling.ID),
+		w.inGroup():   fmt.Sprintf("/groups/%d/variables", w.top.ID),
+	}
+	for from := range elsewhere {
+		as.Do(t, "POST", from, `{"key":"A","value":"x"}`).WantStatus(t, 201)
+	}
+	for _, sql := range []string{
+		fmt.Sprintf(`update variables set project_id = %d where project_id is not null`, sibling.ID),
+		fmt.Sprintf(`update variables set namespace_id = %d where namespace_id is not null`, w.top.ID),
+	} {
+		if _, err := w.db.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, to := range elsewhere {
+		as.Do(t, "GET", to+"/A", nil).Want(t, 500, `{"message":"500 Internal Server Error"}`)
+	}
+}
 
 func TestVariablesOfAPlaceAreKeptByTheirManagers(t *testing.T) {
 	t.Parallel()
