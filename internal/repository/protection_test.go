@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 
 	"stithy/internal/gitstore"
 	"stithy/internal/kit/access"
+	"stithy/internal/project"
 )
 
 const (
@@ -238,5 +240,26 @@ func TestStarsStandForAnyRunOfCharacters(t *testing.T) {
 	// A pattern that would make a backtracking matcher run for years.
 	if matches(strings.Repeat("*a", 100)+"*b", strings.Repeat("a", 255)) {
 		t.Error("what does not fit was found to")
+	}
+}
+
+// It pushes where whoever made it may, and is nobody to the rules unless one names it.
+func TestADeployKeyHasNoPowerOfWhoMadeIt(t *testing.T) {
+	t.Parallel()
+	by := access.Actor{Person: &access.Person{ID: 3, Admin: true}, Credential: access.Credential{Kind: access.DeployKey, ID: 9}}
+	p := &project.Project{ID: 7, Role: access.Owner}
+	p.Features.Repository = project.Everyone
+	rules := &Rules{Default: "main", Branches: []BranchRule{
+		{Name: "main", Push: roles(access.Developer)}, {Name: "named", Push: []Grant{{DeployKey: new(int64(9))}}},
+	}}
+	w, err := (&Service{}).writer(t.Context(), by, p, ViaSSH, rules)
+	if want := (Writer{DeployKey: 9, May: true}); err != nil || !reflect.DeepEqual(w, want) {
+		t.Errorf("%+v %v, want %+v", w, err, want)
+	}
+	for name, allowed := range map[string]bool{"main": false, "named": true, "other": true} {
+		m := Move{RefUpdate: gitstore.RefUpdate{Name: "refs/heads/" + name, Old: one, New: two}}
+		if err := rules.Judge(w, m); (err == nil) != allowed {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
