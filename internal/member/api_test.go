@@ -191,6 +191,27 @@ func TestLeavingIsOpenToEveryRole(t *testing.T) {
 	}
 }
 
+func TestOthersAreRemovedByThoseWhoManageMembersAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	g := grouptest.New(t, w.db, grouptest.Visible(access.Open))
+	p := w.project(t, g, access.Open)
+	for _, where := range []any{g, p} {
+		guest := usertest.New(t, w.db)
+		w.join(t, where, guest, access.Guest)
+		for _, role := range []access.Role{access.NoRole, access.Guest, access.Reporter, access.Developer} {
+			u := usertest.New(t, w.db)
+			if role != access.NoRole {
+				w.join(t, where, u, role)
+			}
+			w.as(u).Do(t, "DELETE", pathOf(where, "members", guest.ID), nil).Want(t, 403, forbidden)
+		}
+		owner := usertest.New(t, w.db)
+		w.join(t, where, owner, access.Owner)
+		w.as(owner).Do(t, "DELETE", pathOf(where, "members", guest.ID), nil).Want(t, 204, "")
+	}
+}
+
 func TestWhatWasGivenBelowAGroupGoesWithIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
