@@ -113,8 +113,8 @@ func lintAnswer(l *Lint, jobs, dry bool) lintForm {
 	for _, w := range l.Config.Warnings {
 		f.Warnings = append(f.Warnings, w.Message)
 	}
-	if merged := l.Config.Merged(); merged != nil {
-		f.MergedYAML = new(string(merged))
+	if l.Merged != nil {
+		f.MergedYAML = new(string(l.Merged))
 	}
 	for _, i := range l.Config.Includes {
 		extra := i.Extra

@@ -401,9 +401,16 @@ func (s *Service) configFile(ctx context.Context, f *files, c *scene, path strin
 func (s *Service) plan(
 	ctx context.Context, by access.Actor, c *scene, w *Wish, name string, content []byte,
 ) (*ciconfig.Plan, []string, error) {
+	seat, err := s.takeSeat(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { seat.end() }()
 	ctx, cancel := context.WithTimeout(ctx, fetchAll)
 	defer cancel()
-	config, problems, err := ciconfig.Load(ctx, s.sourceFor(by, w), ciconfig.LoadOptions{
+	src := s.filesFor(by)
+	src.seat = seat
+	config, problems, err := ciconfig.Load(ctx, s.sourceFor(src, w), ciconfig.LoadOptions{
 		Content: content, Name: name, Place: w.place, Facts: c.facts, Inputs: w.inputs, Child: w.Source == FromParent, Kept: w.quiet(),
 	})
 	if err != nil {

@@ -25,6 +25,7 @@ type Lint struct {
 	Problems []string
 	Found    []ciconfig.Problem // the same with their places, as far as these are known
 	Config   *ciconfig.Config
+	Merged   []byte         // the configuration in one piece
 	Plan     *ciconfig.Plan // of a dry run
 }
 
@@ -84,9 +85,15 @@ func (s *Service) Lint(ctx context.Context, by access.Actor, p *project.Project,
 		}
 		return nil, err
 	}
+	seat, err := s.takeSeat(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { seat.end() }()
 	ctx, cancel := context.WithTimeout(ctx, fetchAll)
 	defer cancel()
 	src := s.filesFor(by)
+	src.seat = seat
 	src.remote = access.Holds(by, access.CreatePipeline, p.Place())
 	config, problems, err := ciconfig.Load(ctx, src, ciconfig.LoadOptions{Content: content, Name: s.ConfigPath(p), Place: w.place, Facts: c.facts})
 	if err != nil {
@@ -98,6 +105,9 @@ func (s *Service) Lint(ctx context.Context, by access.Actor, p *project.Project,
 		})
 	}
 	l := &Lint{Problems: messages(problems), Found: problems, Config: config}
+	if config != nil {
+		l.Merged = config.Merged()
+	}
 	if len(problems) > 0 || !q.DryRun {
 		return l, nil
 	}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -19,6 +21,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/fairshare"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
@@ -58,10 +61,15 @@ type Deps struct {
 type Service struct {
 	Deps
 	callerBy func(context.Context, string) (*Caller, error)
+	seats    *fairshare.Slots // for those who have configurations read
+	patience time.Duration    // for a seat
 }
 
 // New puts the room together.
-func New(d Deps) *Service { return &Service{Deps: d} }
+func New(d Deps) *Service {
+	cores := max(2, runtime.GOMAXPROCS(0))
+	return &Service{Deps: d, seats: fairshare.New(cores, cores), patience: 30 * time.Second}
+}
 
 // Caller is a job that starts a pipeline by its token.
 type Caller struct {
@@ -189,11 +197,11 @@ func (s *Service) SpecOf(ctx context.Context, q postgres.Querier, j *Job) (*Spec
 }
 
 // sourceFor is where the files of a configuration come from.
-func (s *Service) sourceFor(by access.Actor, w *Wish) ciconfig.Source {
+func (s *Service) sourceFor(f *files, w *Wish) ciconfig.Source {
 	if w.bridge != nil && w.Source == FromParent {
-		return &childFiles{files: s.filesFor(by), bridge: w.bridge}
+		return &childFiles{files: f, bridge: w.bridge}
 	}
-	return s.filesFor(by)
+	return f
 }
 
 // shortRef is the name of a ref without its kind.

@@ -30,6 +30,42 @@ type files struct {
 	by access.Actor
 	// remote is whether addresses are called at all: for strangers they are not.
 	remote bool
+	seat   *seat // nil where nothing is read yet
+}
+
+// seat is the right to read a configuration: what it means costs a core as long
+// as it takes to find out. Seats are shared among persons and addresses.
+type seat struct {
+	s   *Service
+	end func()
+}
+
+var errNoSeat = fault.Say(fault.Unavailable, "Too many CI/CD configurations are being read at the moment. Please try again later.")
+
+func (s *Service) takeSeat(ctx context.Context) (*seat, error) {
+	t := &seat{s: s}
+	return t, t.take(ctx)
+}
+
+func (t *seat) take(ctx context.Context) (err error) {
+	ctx, stop := context.WithTimeoutCause(ctx, t.s.patience, errNoSeat)
+	defer stop()
+	t.end, err = t.s.seats.Take(ctx, "")
+	if err != nil {
+		t.end = func() {}
+	}
+	return err
+}
+
+// aside lets others have the seat while something is waited for.
+func (t *seat) aside(ctx context.Context, wait func()) error {
+	if t == nil {
+		wait()
+		return nil
+	}
+	t.end()
+	wait()
+	return t.take(ctx)
 }
 
 func (s *Service) filesFor(by access.Actor) *files {
@@ -157,7 +193,12 @@ func (f *files) Remote(ctx context.Context, address string) (ciconfig.File, erro
 	if !f.remote || f.s.Outbound == nil {
 		return ciconfig.File{}, &ciconfig.FetchError{Reason: ciconfig.BadAddress}
 	}
-	status, body, err := f.s.Outbound.Get(ctx, address, fetchOne, ciconfig.MaxFile)
+	var status int
+	var body []byte
+	var err error
+	if late := f.seat.aside(ctx, func() { status, body, err = f.s.Outbound.Get(ctx, address, fetchOne, ciconfig.MaxFile) }); late != nil && err == nil {
+		return ciconfig.File{}, late
+	}
 	var blocked *outbound.BlockedError
 	var network net.Error
 	switch {

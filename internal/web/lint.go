@@ -101,9 +101,8 @@ func newLintResult(l *pipeline.Lint, content string) *lintResult {
 		return r
 	}
 	r.Warnings = lintProblems(l.Config.Warnings, content)
-	merged := l.Config.Merged()
-	r.Cut = len(merged) > shownMerged
-	r.Merged = strings.ToValidUTF8(string(merged[:min(len(merged), shownMerged)]), "")
+	r.Cut = len(l.Merged) > shownMerged
+	r.Merged = strings.ToValidUTF8(string(l.Merged[:min(len(l.Merged), shownMerged)]), "")
 	if !r.Valid {
 		return r
 	}
