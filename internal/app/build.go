@@ -190,7 +190,7 @@ func assemble(cfg *config.Config, log *slog.Logger, now clock.Clock, db *postgre
 	})
 	a.Tokens.Resolve(access.OAuthToken, a.oauth.Bearer)
 	a.repositories = repository.New(repository.Deps{
-		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Users: a.Users, Projects: a.projects, Box: box, Outbound: guard, Store: store,
+		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Projects: a.projects, Box: box, Outbound: guard, Store: store,
 		Storages: storageNames(cfg), Clock: now, Log: log, ExternalURL: base, Names: names,
 	})
 	a.projects.KeepCodeIn(a.repositories)

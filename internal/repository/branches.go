@@ -298,16 +298,16 @@ func (s *Service) OrderMerged(ctx context.Context, by access.Actor, p *project.P
 }
 
 // deleteMerged removes branches on behalf of someone who may have lost the
-// right in the meantime.
+// right in the meantime, or the account.
 func (s *Service) deleteMerged(ctx context.Context, args MergedArgs) error {
-	u, err := s.Users.Find(ctx, args.UserID)
-	if fault.Is(err, fault.NotFound) {
+	by, err := s.Tokens.Later(ctx, args.UserID)
+	if _, refused := fault.Of(err); refused {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	by := access.Actor{Person: u.Person(), Account: u, Process: args.Kind()}
+	by.Process = args.Kind()
 	p, err := s.Projects.Find(ctx, by, args.ProjectID)
 	if fault.Is(err, fault.NotFound) || (err == nil && !access.Holds(by, access.PushCode, p.Place())) {
 		return nil

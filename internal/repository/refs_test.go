@@ -3,12 +3,18 @@ package repository_test
 import (
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"stithy/internal/gitstore"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi/httpapitest"
+	"stithy/internal/project/projecttest"
 	"stithy/internal/repository/repositorytest"
+	"stithy/internal/setting"
+	"stithy/internal/user"
+	"stithy/internal/user/usertest"
 )
 
 func names(t testing.TB, r *httpapitest.Reply) (all []string) {
@@ -101,6 +107,67 @@ func TestMergedBranchesGoButForProtectedOnes(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"kept", "main", "open"}, names(t, w.Do(t, "GET", branches, nil))); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// CI-01 for branches: who asked for their removal is admitted as they are when it
+// happens.
+func TestCI01_MergedBranchesGoForThoseWhoWouldBeLetInNow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	repo := w.fill(t, repositorytest.Files{"a": "1\n"})
+	closed := projecttest.New(t, w.db, w.home.ID, projecttest.Named("closed"))
+	hidden := repositorytest.New(t, w.db, w.store, closed, repositorytest.Files{"a": "1\n"})
+	type becomes struct {
+		column string
+		value  any
+		admin  bool
+		stays  bool
+	}
+	cases := map[string]becomes{
+		"as before": {}, "an administrator": {admin: true}, "admin mode is on": {admin: true, stays: true},
+		"unconfirmed": {column: "confirmed_at", stays: true},
+		"expired":     {column: "password_expires_at", value: time.Date(2024, 5, 2, 0, 0, 0, 0, time.UTC), stays: true},
+	}
+	for _, state := range []user.State{user.Blocked, user.LDAPBlocked, user.Pending, user.Banned, user.Deactivated} {
+		cases[string(state)] = becomes{column: "state", value: string(state), stays: true}
+	}
+	for name, c := range cases {
+		who, p, at := usertest.New(t, w.db), w.project, repo
+		if c.admin {
+			who, p, at = usertest.New(t, w.db, usertest.Admin()), closed, hidden
+		} else {
+			projecttest.Join(t, w.db, p, who, access.Maintainer)
+		}
+		root, err := at.Ref(t.Context(), gitstore.Branches+"main")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := at.UpdateRefs(t.Context(), []gitstore.RefUpdate{{Name: gitstore.Branches + "merged", Old: gitstore.Zero, New: root.Target}}); err != nil {
+			t.Fatal(err)
+		}
+		repositorytest.Commit(t, at, "main", "On", repositorytest.Files{"b": name})
+		if c.column != "" {
+			if _, err := w.db.Exec(t.Context(), `update users set `+c.column+` = $2 where id = $1`, who.ID, c.value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mode := name == "admin mode is on"
+		if err := w.settings.Update(t.Context(), access.Actor{}, func(s *setting.Settings) { s.AdminMode = mode }); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.repositories.WorkMerged(t.Context(), p.ID, who.ID); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		ref, err := at.Ref(t.Context(), gitstore.Branches+"merged")
+		if there := err == nil; there != c.stays {
+			t.Errorf("%s: the branch is there: %t, %v", name, there, err)
+		}
+		if err == nil {
+			if err := at.UpdateRefs(t.Context(), []gitstore.RefUpdate{{Name: gitstore.Branches + "merged", Old: ref.Target, New: gitstore.Zero}}); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
 	"stithy/internal/setting"
+	"stithy/internal/token"
 	"stithy/internal/user"
 )
 
@@ -28,6 +29,7 @@ type Deps struct {
 	Queue       *jobqueue.Queue
 	Settings    *setting.Service
 	Users       *user.Service
+	Tokens      *token.Service
 	Projects    *project.Service
 	Box         *secretbox.Box
 	Outbound    *outbound.Guard // where imports come from

@@ -30,6 +30,7 @@ import (
 	"stithy/internal/repository/repositorytest"
 	"stithy/internal/setting"
 	"stithy/internal/setting/settingtest"
+	"stithy/internal/token"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -82,8 +83,12 @@ func newWorld(t testing.TB) *world {
 		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Groups: groups, Clock: now, Log: log,
 		ExternalURL: base, Names: names,
 	})
+	tokens := token.New(token.Deps{
+		DB: w.db, Bus: events, Box: secretbox.Random(), Settings: w.settings, Users: w.users, Clock: now, Log: log,
+		ExternalURL: &url.URL{Scheme: "https", Host: "forge.example"}, Names: names,
+	})
 	w.repositories = repository.New(repository.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Projects: w.projects, Store: w.store,
+		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Tokens: tokens, Projects: w.projects, Store: w.store,
 		Storages: []string{"default"}, Clock: now, Log: log, ExternalURL: base, Names: names,
 	})
 	bus.When(events, w.repositories.OnForked)
