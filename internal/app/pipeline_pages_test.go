@@ -351,3 +351,48 @@ func TestWB06_PagesOfPipelinesAreClosed(t *testing.T) {
 		}
 	}
 }
+
+// A job that somebody may start is not skipped, a failure that is allowed is a
+// warning, and who may not start a job is told who may.
+func TestPagesOfPipelinesSayWhatWaitsAndWhatWasForgiven(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	d.configure(t, d.hidden, "main", "Ship", stages)
+	b, ann := d.signedIn(t, access.Maintainer, d.hidden)
+	pl := d.pipeline(t, ann, d.hidden, "main")
+	for _, sql := range []string{
+		`update jobs set status = 'success' where pipeline_id = $1 and name in ('compile', 'lint')`,
+		`update jobs set status = 'failed', allow_failure = true where pipeline_id = $1 and name = 'unit'`,
+		`update jobs set status = 'manual', allow_failure = true where pipeline_id = $1 and name = 'ship'`,
+		`update pipelines set status = 'success' where id = $1`,
+	} {
+		if _, err := d.DB.Exec(t.Context(), sql, pl.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.api(t, "POST", below(d.hidden, "/protected_branches"), map[string]any{"name": "main", "push_access_level": 40, "merge_access_level": 40}, "")
+	page := fmt.Sprintf("/house/hidden/-/pipelines/%d", pl.ID)
+	for _, path := range []string{"/house/hidden/-/pipelines", page} {
+		if s := b.get(path); !s.says("Passed with warnings") {
+			t.Errorf("%s hides a failure: %s", path, s.Body)
+		}
+	}
+	s := b.get(page)
+	if s.says("Skipped") || strings.Count(s.Body.String(), "Manual") < 2 {
+		t.Errorf("%s", s.Body)
+	}
+	developer, _ := d.signedIn(t, access.Developer, d.hidden)
+	reporter, _ := d.signedIn(t, access.Reporter, d.hidden)
+	job := fmt.Sprintf("/house/hidden/-/jobs/%d", d.jobID(t, pl.ID, "ship"))
+	for _, path := range []string{page, job} {
+		if s := b.get(path); s.says("You may not") || s.says("Developers of the project may") {
+			t.Errorf("a maintainer: %s", s.Body)
+		}
+		if s := developer.get(path); !s.says("You may not: main is protected, and you may not update it.") {
+			t.Errorf("a developer on %s: %s", path, s.Body)
+		}
+		if s := reporter.get(path); !s.says("Developers of the project may.") {
+			t.Errorf("a reporter on %s: %s", path, s.Body)
+		}
+	}
+}

@@ -203,3 +203,22 @@ func (s *Service) List(ctx context.Context, projectID int64, f Filter, req pagin
 	// Pages by cursor go by the id.
 	return paging.Fetch(ctx, s.DB, l, req, func(p Pipeline) []string { return []string{strconv.FormatInt(p.ID, 10)} })
 }
+
+// Warned says which of some pipelines passed with failures that are allowed.
+func (s *Service) Warned(ctx context.Context, pipelines ...*Pipeline) (map[int64]bool, error) {
+	var passed []int64
+	for _, pl := range pipelines {
+		if pl.Status == Success {
+			passed = append(passed, pl.ID)
+		}
+	}
+	if passed == nil {
+		return nil, nil
+	}
+	ids, err := postgres.Values[int64](ctx, s.DB, sqlWarned, passed)
+	warned := make(map[int64]bool, len(ids))
+	for _, id := range ids {
+		warned[id] = true
+	}
+	return warned, err
+}

@@ -12,6 +12,8 @@ const (
 	sqlBuildsOf = `select ` + jobColumns + ` from jobs where pipeline_id = $1 and not retried and not bridge order by id limit 5000`
 	sqlWarnings = `select exists (select from jobs where pipeline_id = $1 and not retried and not bridge and allow_failure
 		and status in ('failed', 'canceled'))`
+	sqlWarned = `select distinct pipeline_id from jobs where pipeline_id = any($1::bigint[]) and not retried and not bridge and allow_failure
+		and status in ('failed', 'canceled')`
 	// sqlSpans are the times that something of a pipeline ran, the retried records too.
 	sqlSpans = `select started_at, coalesce(finished_at, $2) as finished_at from jobs where pipeline_id = $1 and started_at is not null
 		order by started_at, id limit 100000`

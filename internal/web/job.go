@@ -198,6 +198,8 @@ func (x *visit) actsOnJob(j *pipeline.Job, pl *pipeline.Pipeline, body *jobBody)
 		for _, act := range x.jobActs(j) {
 			acts = append(acts, x.button(act.Path, act.Label, "", j.Name).with("back", "job"))
 		}
+	} else {
+		body.Why = x.mayNotStart(j, pl, body.Why)
 	}
 	own := j.UserID != nil && x.actor.Is(*j.UserID)
 	left := len(body.Files) > 0 || body.Log != nil

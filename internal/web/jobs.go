@@ -63,6 +63,17 @@ func (x *visit) jobActs(j *pipeline.Job) []jobAct {
 	return acts
 }
 
+// mayNotStart adds, to why a job waits, who may start it.
+func (x *visit) mayNotStart(j *pipeline.Job, pl *pipeline.Pipeline, why string) string {
+	switch {
+	case j.Status != pipeline.Manual || x.Pipelines.Archived(j):
+		return why
+	case x.may(access.UpdateJobs):
+		return why + " You may not: " + pl.Ref + " is protected, and you may not update it."
+	}
+	return why + " Developers of the project may."
+}
+
 // jobRows are some jobs of a pipeline as its page shows them. latest are all of
 // them, and decide why one has not run.
 func (x *visit) jobRows(pl *pipeline.Pipeline, latest, shown []pipeline.Job, may bool) ([]jobRow, error) {
@@ -87,6 +98,8 @@ func (x *visit) jobRows(pl *pipeline.Pipeline, latest, shown []pipeline.Job, may
 		row.Why = whys[j.ID]
 		if may {
 			row.Acts = x.jobActs(j)
+		} else {
+			row.Why = x.mayNotStart(j, pl, row.Why)
 		}
 		if j.DownstreamID != nil {
 			if row.Downstream, err = x.pipelineLink(children[*j.DownstreamID]); err != nil {

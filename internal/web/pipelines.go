@@ -180,9 +180,17 @@ func (x *visit) pipelineRows(pipelines []pipeline.Pipeline) ([]pipelineRow, erro
 	if err != nil {
 		return nil, err
 	}
+	warnings, err := x.Pipelines.Warned(x.r.Context(), all...)
+	if err != nil {
+		return nil, err
+	}
 	rows := make([]pipelineRow, 0, len(all))
 	for _, pl := range all {
-		rows = append(rows, x.pipelineRow(pl, commits[pl.SHA], briefs))
+		row := x.pipelineRow(pl, commits[pl.SHA], briefs)
+		if warnings[pl.ID] {
+			row.Status = warned
+		}
+		rows = append(rows, row)
 	}
 	return rows, nil
 }
@@ -418,7 +426,7 @@ func stagesOf(jobs []pipeline.Job) []stageRows {
 		}
 		states = append(states, pipeline.State{Status: j.Status, AllowFailure: j.AllowFailure})
 		last := &stages[len(stages)-1]
-		last.Total, last.Status = len(states), statusOf(pipeline.Combine(states))
+		last.Total, last.Status = len(states), statusOfJobs(states)
 	}
 	return stages
 }

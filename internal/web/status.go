@@ -1,6 +1,10 @@
 package web
 
-import "stithy/internal/pipeline"
+import (
+	"slices"
+
+	"stithy/internal/pipeline"
+)
 
 // status is how people are shown where a pipeline, a stage or a job stands: a
 // word, with a shape and a tone that say the same.
@@ -39,6 +43,24 @@ var statuses = map[pipeline.Status]status{
 
 // statusOf is how a status is shown.
 func statusOf(s pipeline.Status) status { return statuses[s] }
+
+var warned = status{"Passed with warnings", "good", shapeAlert}
+
+// statusOfJobs is how some jobs are shown together. A job that somebody may start
+// and need not is not skipped, and a failure that is allowed is told.
+func statusOfJobs(jobs []pipeline.State) status {
+	has := func(of ...pipeline.Status) bool {
+		return slices.ContainsFunc(jobs, func(j pipeline.State) bool { return j.AllowFailure && slices.Contains(of, j.Status) })
+	}
+	switch together := pipeline.Combine(jobs); {
+	case together == pipeline.Skipped && has(pipeline.Manual):
+		return statusOf(pipeline.Manual)
+	case together == pipeline.Success && has(pipeline.Failed, pipeline.Canceled):
+		return warned
+	default:
+		return statusOf(together)
+	}
+}
 
 // statusOfJob is how a job is shown: a failure that is allowed is a warning.
 func statusOfJob(j *pipeline.Job) status {
