@@ -7,16 +7,19 @@ import (
 	"crypto/rand"
 	"io"
 	"log/slog"
+
+	"stithy/internal/platform/clock"
 )
 
 // NewLogger writes one line for each event to w, in the format "json" or "text". No text in an event can
 // end its line, begin another or steer a terminal: control characters are escaped.
 func NewLogger(w io.Writer, level slog.Level, format string) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
+	var lines slog.Handler = slog.NewJSONHandler(controlEscaper{w}, options)
 	if format == "text" {
-		return slog.New(slog.NewTextHandler(w, options))
+		lines = slog.NewTextHandler(w, options)
 	}
-	return slog.New(slog.NewJSONHandler(controlEscaper{w}, options))
+	return slog.New(WithoutRepeats(lines, clock.System()))
 }
 
 // controlEscaper escapes in JSON what the JSON handler leaves as it is: DEL, and the control characters
