@@ -96,51 +96,6 @@ func (db *DB) Ping(ctx context.Context) error { return db.pool.Ping(ctx) }
 // Close waits for borrowed connections and closes them all.
 func (db *DB) Close() { db.pool.Close() }
 
-func (db *DB) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	db.strict.beside()
-	return db.pool.Exec(ctx, sql, args...)
-}
-
-func (db *DB) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	db.strict.beside()
-	return db.pool.Query(ctx, sql, args...)
-}
-
-func (db *DB) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	db.strict.beside()
-	return db.pool.QueryRow(ctx, sql, args...)
-}
-
-func (db *DB) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
-	db.strict.beside()
-	return db.pool.SendBatch(ctx, b)
-}
-
-func (db *DB) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
-	db.strict.beside()
-	return db.pool.CopyFrom(ctx, table, columns, rows)
-}
-
-// InTx runs fn in a transaction (read committed) that is committed when fn returns nil and rolled back when fn returns
-// an error or panics. The error of fn comes back as it is.
-func (db *DB) InTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
-	db.strict.beside()
-	tx, err := db.pool.Begin(ctx)
-	if err != nil {
-		return fmt.Errorf("beginning transaction: %w", err)
-	}
-	// After a commit this does nothing. A rollback that fails closes the connection, which rolls back too.
-	defer func() { _ = tx.Rollback(ctx) }()
-	defer db.strict.enter()()
-	if err := fn(tx); err != nil {
-		return err
-	}
-	if err := tx.Commit(ctx); err != nil {
-		return fmt.Errorf("committing transaction: %w", err)
-	}
-	return nil
-}
-
 // One reads the only row of a query into a struct whose fields match the columns by name, both ways.
 // It returns [ErrNoRows] when there is no row.
 func One[T any](ctx context.Context, q Querier, sql string, args ...any) (T, error) {
