@@ -3,9 +3,11 @@ package app
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"stithy/internal/platform/lifecycle"
+	"stithy/internal/platform/telemetry"
 )
 
 // Roles are what a process can be; by default it is all of them. The role pages
@@ -40,11 +42,25 @@ func (a *App) Serve(ctx context.Context, roles []string, ready func(addr string)
 	}
 	if slices.Contains(roles, "web") {
 		parts = append(parts, loop("waiting runners", a.dispatch.Watch))
-		server := lifecycle.HTTP("web", a.Config.Listen, a.Handler(), a.Log, lifecycle.HTTPOptions{})
+		server := lifecycle.HTTP("web", a.Config.Listen, a.Handler(), a.Log, a.httpOptions())
 		parts = append(parts, server.Part(), lifecycle.Part{Name: "ready", Start: func(context.Context) error {
 			ready(server.Addr().String())
 			return nil
 		}}, a.drain.Part())
 	}
 	return lifecycle.Run(ctx, a.Log, a.Config.DrainDelay+a.Config.ShutdownGrace, parts...)
+}
+
+func (a *App) httpOptions() lifecycle.HTTPOptions {
+	return lifecycle.HTTPOptions{
+		Stall: a.Config.HTTP.Stall, PerAddress: a.Config.HTTP.ConnectionsPerAddress,
+		// A proxy of this machine may be one that nobody told us of.
+		Exempt: func(from netip.Addr) bool {
+			return from.IsLoopback() || slices.ContainsFunc(a.Config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(from) })
+		},
+		Refused: func(from netip.Prefix) {
+			a.Log.Warn("an address has too many connections: if it is a proxy, name it in trusted_proxies, else raise http.connections_per_address",
+				"address", from.String(), "most", a.Config.HTTP.ConnectionsPerAddress, telemetry.CauseKey, "connections")
+		},
+	}
 }

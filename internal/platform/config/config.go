@@ -39,6 +39,7 @@ type Config struct {
 	SMTPURL  secretbox.Secret // empty: no mail is sent
 	MailFrom string
 
+	HTTP            HTTP
 	TrustedProxies  []netip.Prefix
 	MonitoringAllow []netip.Prefix
 
@@ -77,6 +78,12 @@ type Ban struct {
 	Failures int
 	Within   time.Duration
 	For      time.Duration
+}
+
+// HTTP says what clients may do to connections.
+type HTTP struct {
+	Stall                 time.Duration
+	ConnectionsPerAddress int
 }
 
 // SSH says how the SSH server is reached.

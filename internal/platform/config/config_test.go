@@ -111,6 +111,9 @@ ssh:
   port: 22
 smtp_url: smtp://forge:pw@mail:587
 mail_from: forge@code.example.com
+http:
+  stall: 20s
+  connections_per_address: 300
 trusted_proxies: [10.0.0.0/8, "::1", "::ffff:192.0.2.1"]
 monitoring_allow: 192.0.2.0/24
 log_level: debug

@@ -198,6 +198,20 @@ func keys() []key {
 			set: func(c *Config, s string) (err error) { c.TrustedProxies, err = networks(s); return err },
 		},
 		{
+			name: "http.stall", initial: "30s",
+			doc: "How long a client may send nothing of its request, or take nothing of its answer, before it is cut off. So is one that sends or takes less than a kilobyte a second for long.",
+			set: func(c *Config, s string) (err error) { c.HTTP.Stall, err = duration(s, time.Hour); return err },
+		},
+		{
+			name: "http.connections_per_address", initial: "1024",
+			doc: "Most connections of one address, or of 64 bits of addresses of IPv6. `trusted_proxies` and this machine may have more.",
+			set: func(c *Config, s string) error {
+				n, err := number(s, 1, 1_000_000)
+				c.HTTP.ConnectionsPerAddress = int(n)
+				return err
+			},
+		},
+		{
 			name: "monitoring_allow", list: true, initial: "127.0.0.0/8, ::1/128",
 			doc: "Addresses or networks that may read `/-/health`, `/-/liveness`, `/-/readiness` and `/-/metrics`.",
 			set: func(c *Config, s string) (err error) { c.MonitoringAllow, err = networks(s); return err },

@@ -1,12 +1,14 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 )
 
@@ -15,52 +17,73 @@ import (
 // answers 431 in its own.
 const maxHeaderBytes = 1 << 20
 
-// HTTPOptions are the limits of a listener on those who are slow. Zero stands for the default.
+// HTTPOptions are the limits of a listener on those who are slow and on those who are many. Zero stands for the default.
 type HTTPOptions struct {
 	ReadHeaderTimeout time.Duration // 10 seconds
 	IdleTimeout       time.Duration // two minutes
+
+	// Stall is how long a client may send nothing of its body, or take nothing of its answer: 30 seconds. LeastRate
+	// is how many bytes for each second keep it from being cut when it does so little by little: 1024.
+	Stall     time.Duration
+	LeastRate int64
+
+	// PerAddress is how many connections an address may have, or 64 bits of addresses of IPv6: 1024. Exempt names
+	// the addresses that may have more, such as those of proxies. Refused is told of each connection too many.
+	PerAddress int
+	Exempt     func(netip.Addr) bool
+	Refused    func(netip.Prefix)
+}
+
+func (o HTTPOptions) orDefaults() HTTPOptions {
+	o.ReadHeaderTimeout = cmp.Or(o.ReadHeaderTimeout, 10*time.Second)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, 2*time.Minute)
+	o.Stall = cmp.Or(o.Stall, 30*time.Second)
+	o.LeastRate = cmp.Or(o.LeastRate, 1024)
+	o.PerAddress = cmp.Or(o.PerAddress, 1024)
+	if o.Exempt == nil {
+		o.Exempt = func(netip.Addr) bool { return false }
+	}
+	if o.Refused == nil {
+		o.Refused = func(netip.Prefix) {}
+	}
+	return o
 }
 
 // HTTPServer is a part that answers HTTP/1.1.
 //
-// There is no limit on the time that a body or an answer takes, since a push or a clone may take an hour. A
-// handler that wants one sets it for its request with http.ResponseController.
+// There is no limit on the time that a body or an answer takes as a whole, since a push or a clone may take an hour, as
+// long as it moves. A handler that wants one sets it for its request with http.ResponseController.
 type HTTPServer struct {
 	name   string
 	listen string
 	server *http.Server
 	lot    *lot
+	door   *door
 	died   chan error
 	addr   net.Addr
 }
 
 // HTTP makes a server that Part starts. What net/http has to say (a handler's panic, for one) goes to log.
 func HTTP(name, listen string, handler http.Handler, log *slog.Logger, options HTTPOptions) *HTTPServer {
-	parking := newLot()
+	options, parking := options.orDefaults(), newLot()
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // HTTP/2 ends at the proxy, and its floods with it
 	return &HTTPServer{
 		name:   name,
 		listen: listen,
 		server: &http.Server{
-			Handler:           handler,
-			ReadHeaderTimeout: defaultTo(options.ReadHeaderTimeout, 10*time.Second),
-			IdleTimeout:       defaultTo(options.IdleTimeout, 2*time.Minute),
+			Handler:           timed(handler, options),
+			ReadHeaderTimeout: options.ReadHeaderTimeout,
+			IdleTimeout:       options.IdleTimeout,
 			MaxHeaderBytes:    maxHeaderBytes,
 			Protocols:         protocols,
-			ConnContext:       parking.remember,
+			ConnContext:       remember,
 			ErrorLog:          slog.NewLogLogger(log.With("part", name).Handler(), slog.LevelWarn),
 		},
 		lot:  parking,
+		door: &door{lot: parking, options: options, open: map[netip.Prefix]int{}},
 		died: make(chan error, 2),
 	}
-}
-
-func defaultTo(d, initial time.Duration) time.Duration {
-	if d == 0 {
-		return initial
-	}
-	return d
 }
 
 // Part is ready once connections are accepted. To stop, it accepts no more, lets requests in flight finish,
@@ -79,7 +102,8 @@ func (s *HTTPServer) start(ctx context.Context) error {
 		return err
 	}
 	s.addr = listener.Addr()
-	go s.serve(listener)
+	s.door.Listener = listener
+	go s.serve(s.door)
 	s.lot.addr = s.addr
 	go s.serve(s.lot)
 	return nil

@@ -6,9 +6,9 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -21,7 +21,18 @@ type Ticket struct {
 	Begin func(wake func()) // is given what ends the wait early; anyone may call wake, more than once
 	Gone  func()            // the client went away, and the request will not come in again
 	Note  any               // what Recalled finds when it does; not nil
+
+	Shares []Share // that it is a part of
 }
+
+// Share is what one of those who let requests wait may take of the room for them.
+type Share struct {
+	Of   string // whose it is
+	Most int    // requests at a time
+}
+
+// ErrShare is the error of Park when as many requests wait as may. The request is as it was.
+var ErrShare = errors.New("too many requests wait already")
 
 // Park lets a request wait that has nothing to hear yet. On its handler's stack it would hold that stack and the
 // buffers of its connection, some 35 kB; parked it holds the connection, its header and one small goroutine.
@@ -30,18 +41,22 @@ type Ticket struct {
 // its body, when it is woken or its time is over. errors.ErrUnsupported leaves all as it was: the connection is not one of
 // an HTTPServer, or the header is one that might not be read a second time.
 func Park(w http.ResponseWriter, r *http.Request, t Ticket) error {
-	at, ok := r.Context().Value(connectionKey{}).(*connection)
+	c, ok := r.Context().Value(connectionKey{}).(*connection)
 	again := head(r)
 	if !ok || len(again) > maxParked {
 		return errors.ErrUnsupported
 	}
-	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if !c.lot.enter(t.Shares) {
+		return ErrShare
+	}
+	_, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
+		c.lot.leave(t.Shares)
 		return err
 	}
 	early, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
-	p := &parked{lot: at.lot, conn: bare(conn), ticket: t, unread: append(again, early...)}
-	p.lot.parked.Add(1)
+	p := &parked{conn: c, ticket: t, unread: slices.Concat(again, early, c.unread)}
+	c.unread = nil
 	// What goes wrong with the connection shows when it is read.
 	_ = p.conn.SetReadDeadline(time.Now().Add(t.Hold))
 	t.Begin(p.wake)
@@ -55,18 +70,13 @@ func Recalled(ctx context.Context) any {
 	if !ok {
 		return nil
 	}
-	note := at.note
-	if note != nil {
-		at.note = nil // requests of one connection come one after the other
-		at.lot.leave()
+	if at.waited == nil {
+		return nil
 	}
-	return note
-}
-
-// connection is what the requests of one connection know of it.
-type connection struct {
-	lot  *lot
-	note any
+	t := at.waited
+	at.waited = nil // requests of one connection come one after the other
+	at.lot.leave(t.Shares)
+	return t.Note
 }
 
 type connectionKey struct{}
@@ -84,8 +94,7 @@ var bodyHeaders = map[string]bool{"Content-Length": true, "Content-Encoding": tr
 
 // parked is a request in the lot.
 type parked struct {
-	lot    *lot
-	conn   *net.TCPConn
+	conn   *connection
 	ticket Ticket
 	unread []byte
 
@@ -115,9 +124,10 @@ func (p *parked) wait() {
 		return
 	}
 	_ = p.conn.SetReadDeadline(time.Time{})
+	p.conn.unread, p.conn.waited = append(p.unread, first[:n]...), &p.ticket
 	select {
-	case p.lot.back <- &recalled{TCPConn: p.conn, unread: append(p.unread, first[:n]...), note: p.ticket.Note}:
-	case <-p.lot.closed:
+	case p.conn.lot.back <- p.conn:
+	case <-p.conn.lot.closed:
 		p.gone()
 	}
 }
@@ -125,30 +135,7 @@ func (p *parked) wait() {
 func (p *parked) gone() {
 	_ = p.conn.Close()
 	p.ticket.Gone()
-	p.lot.leave()
-}
-
-// recalled is a connection that comes back. Its first bytes are those of the request that was parked.
-type recalled struct {
-	*net.TCPConn
-	unread []byte
-	note   any
-}
-
-func (c *recalled) Read(b []byte) (int, error) {
-	if len(c.unread) == 0 {
-		return c.TCPConn.Read(b)
-	}
-	n := copy(b, c.unread)
-	c.unread = c.unread[n:]
-	return n, nil
-}
-
-func bare(c net.Conn) *net.TCPConn {
-	if back, ok := c.(*recalled); ok {
-		return back.TCPConn
-	}
-	return c.(*net.TCPConn) // an HTTPServer listens to nothing else
+	p.conn.lot.leave(p.ticket.Shares)
 }
 
 // lot is where the requests of a server are parked. It is a listener: the server takes connections back from it.
@@ -156,12 +143,15 @@ type lot struct {
 	back   chan net.Conn
 	addr   net.Addr
 	closed chan struct{}
-	parked atomic.Int64
 	left   chan struct{} // somebody did
+
+	mu     sync.Mutex
+	parked int
+	shares map[string]int
 }
 
 func newLot() *lot {
-	return &lot{back: make(chan net.Conn), closed: make(chan struct{}), left: make(chan struct{}, 1)}
+	return &lot{back: make(chan net.Conn), closed: make(chan struct{}), left: make(chan struct{}, 1), shares: map[string]int{}}
 }
 
 func (l *lot) Accept() (net.Conn, error) {
@@ -181,16 +171,35 @@ func (l *lot) Close() error {
 func (l *lot) Addr() net.Addr { return l.addr }
 
 // remember is the context of a connection.
-func (l *lot) remember(ctx context.Context, c net.Conn) context.Context {
-	at := &connection{lot: l}
-	if back, ok := c.(*recalled); ok {
-		at.note, back.note = back.note, nil
-	}
-	return context.WithValue(ctx, connectionKey{}, at)
+func remember(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-func (l *lot) leave() {
-	l.parked.Add(-1)
+// enter counts a request that waits, unless one of its shares is used up.
+func (l *lot) enter(shares []Share) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range shares {
+		if l.shares[s.Of] >= s.Most {
+			return false
+		}
+	}
+	for _, s := range shares {
+		l.shares[s.Of]++
+	}
+	l.parked++
+	return true
+}
+
+func (l *lot) leave(shares []Share) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range shares {
+		if l.shares[s.Of]--; l.shares[s.Of] == 0 {
+			delete(l.shares, s.Of)
+		}
+	}
+	l.parked--
 	select {
 	case l.left <- struct{}{}:
 	default:
@@ -200,11 +209,17 @@ func (l *lot) leave() {
 // empty waits until the handler has everyone back, for a server that stops drops what it has not begun with. Whoever
 // let them wait has woken them.
 func (l *lot) empty(ctx context.Context) {
-	for l.parked.Load() > 0 {
+	for l.waiting() > 0 {
 		select {
 		case <-l.left:
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+func (l *lot) waiting() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.parked
 }

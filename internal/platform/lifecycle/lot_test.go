@@ -127,6 +127,28 @@ func TestWhoSendsMoreWhileWaitingIsAnsweredAndHeard(t *testing.T) {
 	}
 }
 
+// More than the server reads at a time, so that some of it is held at each place that a connection has for it.
+func TestRequestsThatCameBeforeOneIsParkedAreHeardInTheirOrder(t *testing.T) {
+	t.Parallel()
+	h, c, r := meet(t, time.Hour)
+	var all strings.Builder
+	const requests = 200
+	for n := range requests {
+		body := fmt.Sprint("note ", n)
+		fmt.Fprintf(&all, "POST /wait?for=it HTTP/1.1\r\nHost: here\r\nX-Own: mine\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	}
+	if _, err := io.WriteString(c, all.String()); err != nil {
+		t.Fatal(err)
+	}
+	for n := range requests {
+		(<-h.wakes)()
+		want := fmt.Sprintf(`POST /wait?for=it here mine, left note %d, body ""`, n)
+		if got := receive(t, r); got != want {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+	}
+}
+
 // Written once more it might be more than the server reads, and nobody would
 // hear that it never came in again.
 func TestARequestWithAVastHeaderIsNotParked(t *testing.T) {

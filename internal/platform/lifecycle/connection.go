@@ -1,0 +1,228 @@
+package lifecycle
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// ErrSlow is the error of a body whose client sends nothing, or too little, for too long.
+var ErrSlow = errors.New("the client sends too slowly")
+
+// patience is how long a client may still keep us waiting. Waiting uses it up, bytes that come or go give it back.
+// So a client that stalls is cut when the time is over, and one that trickles is cut when it stays below the rate.
+type patience struct {
+	most time.Duration
+	rate int64 // bytes for each second of waiting
+	left time.Duration
+}
+
+func newPatience(o HTTPOptions) patience {
+	return patience{most: o.Stall, rate: o.LeastRate, left: o.Stall}
+}
+
+// used notes a wait and the bytes that moved in it, and reports whether the client may go on.
+func (p *patience) used(waited time.Duration, n int64) bool {
+	earned := p.most
+	if n < p.rate*int64(p.most/time.Second+1) { // more would fill it up, and might not fit a duration
+		earned = time.Duration(n) * time.Second / time.Duration(p.rate)
+	}
+	p.left = min(p.most, p.left-waited+earned)
+	return p.left > 0
+}
+
+// connection is one client's connection. What is written to it has to be taken at the least rate.
+type connection struct {
+	net.Conn
+	lot     *lot
+	sending patience // with the request that is being answered
+	closed  func()   // is called once
+
+	cut atomic.Bool // nothing more is read: what comes next is the rest of a body that was given up
+
+	unread []byte  // comes before what the client sends: a request that was parked
+	waited *Ticket // of that request
+}
+
+func (c *connection) Read(b []byte) (int, error) {
+	if c.cut.Load() {
+		return 0, os.ErrDeadlineExceeded
+	}
+	if len(c.unread) == 0 {
+		return c.Conn.Read(b)
+	}
+	n := copy(b, c.unread)
+	c.unread = c.unread[n:]
+	return n, nil
+}
+
+func (c *connection) Write(b []byte) (int, error) {
+	written := 0
+	err := c.patiently(func() (int64, error) {
+		n, err := c.Conn.Write(b[written:])
+		written += n
+		return int64(n), err
+	})
+	return written, err
+}
+
+// ReadFrom lets files go to the socket by themselves.
+func (c *connection) ReadFrom(from io.Reader) (int64, error) {
+	to, ok := c.Conn.(io.ReaderFrom)
+	if !ok || !isFile(from) {
+		return io.Copy(struct{ io.Writer }{c}, from)
+	}
+	var sent int64
+	err := c.patiently(func() (int64, error) {
+		n, err := to.ReadFrom(from)
+		sent += n
+		return n, err
+	})
+	return sent, err
+}
+
+// isFile reports whether the system can send it, and goes on where it was when it is asked again.
+func isFile(from io.Reader) bool {
+	if part, ok := from.(*io.LimitedReader); ok {
+		from = part.R
+	}
+	_, ok := from.(*os.File)
+	return ok
+}
+
+// patiently sends until all is sent, as long as the client takes what it is sent.
+func (c *connection) patiently(send func() (int64, error)) error {
+	for {
+		start := time.Now()
+		if err := c.SetWriteDeadline(start.Add(c.sending.left)); err != nil {
+			return err
+		}
+		n, err := send()
+		if goesOn := c.sending.used(time.Since(start), n); !goesOn || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return err
+		}
+	}
+}
+
+func (c *connection) Close() error {
+	c.closed()
+	return c.Conn.Close()
+}
+
+// CloseWrite tells the client that nothing more comes, as net/http does before it hangs up.
+func (c *connection) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// timed bounds the time that bodies take. What no handler reads is bounded as well: net/http reads some of it
+// before it sends an answer.
+func timed(next http.Handler, options HTTPOptions) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from := r.Context().Value(connectionKey{}).(*connection)
+		from.sending = newPatience(options)
+		if r.Body != nil && r.Body != http.NoBody {
+			body := &timedBody{ReadCloser: r.Body, patience: newPatience(options), from: from, control: http.NewResponseController(w)}
+			_ = body.control.SetReadDeadline(time.Now().Add(options.Stall))
+			r = r.WithContext(r.Context()) // net/http looks at the body of its own
+			r.Body = body
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+type timedBody struct {
+	io.ReadCloser
+	patience
+	from    *connection
+	control *http.ResponseController
+	ended   error // of the read that was the last
+}
+
+func (b *timedBody) Read(p []byte) (int, error) {
+	if b.ended != nil { // from now on net/http watches the connection, and a deadline would end the request
+		return 0, b.ended
+	}
+	start := time.Now()
+	_ = b.control.SetReadDeadline(start.Add(b.left)) // which net/http takes back at the end of the body
+	n, err := b.ReadCloser.Read(p)
+	goesOn := b.used(time.Since(start), int64(n))
+	if (err == nil && !goesOn) || errors.Is(err, os.ErrDeadlineExceeded) {
+		err = ErrSlow
+		b.from.cut.Store(true) // net/http would go on with another request where a handler answers while it reads
+	}
+	b.ended = err
+	return n, err
+}
+
+// door is a listener that bounds the connections of each address, so that no one takes them all.
+type door struct {
+	net.Listener
+	lot     *lot
+	options HTTPOptions
+
+	mu   sync.Mutex
+	open map[netip.Prefix]int
+}
+
+func (d *door) Accept() (net.Conn, error) {
+	for {
+		c, err := d.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		from, ok := d.enter(c.RemoteAddr())
+		if !ok {
+			d.options.Refused(from)
+			_ = c.Close()
+			continue
+		}
+		return &connection{Conn: c, lot: d.lot, sending: newPatience(d.options), closed: sync.OnceFunc(func() { d.leave(from) })}, nil
+	}
+}
+
+func (d *door) enter(remote net.Addr) (from netip.Prefix, ok bool) {
+	address := addressOf(remote)
+	if !address.IsValid() || d.options.Exempt(address) {
+		return netip.Prefix{}, true
+	}
+	from = network(address)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.open[from] >= d.options.PerAddress {
+		return from, false
+	}
+	d.open[from]++
+	return from, true
+}
+
+func (d *door) leave(from netip.Prefix) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.open[from]--; d.open[from] <= 0 {
+		delete(d.open, from)
+	}
+}
+
+func addressOf(remote net.Addr) netip.Addr {
+	at, _ := netip.ParseAddrPort(remote.String())
+	return at.Addr().Unmap().WithZone("")
+}
+
+// network is what one client has to itself: an address, or 64 bits of IPv6.
+func network(address netip.Addr) netip.Prefix {
+	bits := 64
+	if address.Is4() {
+		bits = 32
+	}
+	from, _ := address.Prefix(bits)
+	return from
+}
