@@ -27,6 +27,7 @@ type Store struct {
 	git      string // absolute
 	storages map[string]*storage
 	slots    [classes]*fairshare.Slots
+	large    *fairshare.Slots // of requests
 	pool     *pool
 	cache    *cache
 	packs    packs
@@ -66,7 +67,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding git: %w", err)
 	}
-	s := &Store{Config: c, git: git, storages: map[string]*storage{}, cache: newCache()}
+	s := &Store{Config: c, git: git, storages: map[string]*storage{}, cache: newCache(), large: fairshare.New(largeRequests, largeRequests)}
 	s.pool = newPool(limits[pooled], c.MaxProcesses)
 	for class := range s.slots {
 		s.slots[class] = newSlots(limits[class], c.MaxProcesses)

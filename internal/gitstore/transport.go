@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +34,8 @@ type Fetch struct {
 	Out       io.Writer
 	Notices   []string // shown to the person who fetches, before the pack; clients of version 2 see them
 	Pipelines bool     // commits that pipelines run on may be fetched as well
+
+	said io.ReadSeeker // all that a client says over HTTP
 }
 
 // versionTwo reports whether a client asked for version 2 of the protocol.
@@ -51,6 +55,14 @@ func visible(section string) [][2]string {
 // Fetch serves a fetching client. Which refs there are is answered here; git
 // makes packs.
 func (r *Repo) Fetch(ctx context.Context, f Fetch) error {
+	if f.Stateless && !f.Advertise {
+		said, done, err := r.takeIn(ctx, f.In)
+		if err != nil {
+			return err
+		}
+		defer done()
+		f.In, f.said = said, said
+	}
 	if !versionTwo(f.Protocol) {
 		return r.fetchOld(ctx, f)
 	}
@@ -60,6 +72,53 @@ func (r *Repo) Fetch(ctx context.Context, f Fetch) error {
 		}
 	}
 	return r.serveTwo(ctx, f)
+}
+
+// maxHeld is how much of a request over HTTP is held in memory until its end has come. What is longer waits in a file.
+const maxHeld = 32 << 10
+
+// largeRequests is how many requests at a time may be longer than that: each may take maxRequest of the disk.
+const largeRequests = 16
+
+// takeIn reads a request over HTTP to its end, so that a client which sends it slowly holds neither memory nor a process.
+func (r *Repo) takeIn(ctx context.Context, in io.Reader) (said io.ReadSeeker, done func(), err error) {
+	held, err := io.ReadAll(io.LimitReader(in, maxHeld+1))
+	if err != nil || len(held) <= maxHeld {
+		return bytes.NewReader(held), func() {}, err
+	}
+	place, _, err := r.place()
+	if err != nil {
+		return nil, nil, err
+	}
+	waiting, stop := context.WithTimeoutCause(ctx, limits[moving].patience, fmt.Errorf("too many large requests at once: %w", ErrUnavailable))
+	defer stop()
+	free, err := r.store.large.Take(waiting, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := os.CreateTemp(filepath.Join(place.Root, tmpDir), "request-*")
+	if err != nil {
+		free()
+		return nil, nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	_ = os.Remove(file.Name()) // it lives as long as it is open
+	done = func() { _ = file.Close(); free() }
+	_, err = file.Write(held)
+	held = nil
+	if err == nil {
+		var more int64
+		if more, err = io.Copy(file, io.LimitReader(in, maxRequest-maxHeld)); more == maxRequest-maxHeld {
+			err = fmt.Errorf("a request of more than %d bytes: %w", maxRequest, ErrTooLarge)
+		}
+	}
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return file, done, nil
 }
 
 // advertisement is what version 2 says at first, about every repository.
@@ -90,12 +149,12 @@ func (r *Repo) fetchOld(ctx context.Context, f Fetch) error {
 		c.stdin = io.MultiReader(bytes.NewReader(wants), in.in)
 		return r.run(ctx, c, &behindFlush{out: f.Out})
 	}
-	said, err := io.ReadAll(io.LimitReader(f.In, maxRequest+1))
+	err := r.checkOld(ctx, f.said, f.Pipelines)
 	if err == nil {
-		err = r.checkOld(ctx, said, f.Pipelines)
+		_, err = f.said.Seek(0, io.SeekStart)
 	}
 	if err == nil {
-		c.flags, c.stdin = []string{"--stateless-rpc"}, bytes.NewReader(said)
+		c.flags, c.stdin = []string{"--stateless-rpc"}, f.said
 		err = r.upload(ctx, c, f.Out)
 	}
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
@@ -210,11 +269,8 @@ func (w *behindFlush) Write(b []byte) (int, error) {
 // see, or that git would not understand: git ends with an error then, which
 // is the client's and not ours. Over SSH git refuses by itself whatever is no
 // tip of a ref.
-func (r *Repo) checkOld(ctx context.Context, said []byte, pipelines bool) error {
-	if len(said) > maxRequest {
-		return ErrTooLarge
-	}
-	in := newLines(bytes.NewReader(said))
+func (r *Repo) checkOld(ctx context.Context, said io.Reader, pipelines bool) error {
+	in := newLines(said)
 	var wants []OID
 	var a asked
 	known, ended, filters := []string{"want", "shallow", "deepen", "deepen-since", "deepen-not", "filter"}, false, false
