@@ -92,6 +92,7 @@ type App struct {
 	disks        *disks
 	hasher       *secretbox.Hasher
 	counts       counts
+	waits        postgres.Limits // of requests for the database; the usual ones when zero
 }
 
 // jobWorkers is how many jobs a node works at a time: enough to keep two cores
@@ -288,7 +289,7 @@ func (a *App) Handler() http.Handler {
 		API: api.Handler(), Docs: apidocs.Handler(endpoints, a.info()), Avatars: a.Users.AvatarHandler(), Git: a.gitDoor(),
 		OAuth: provider.Handler(), Pages: pages.Handler(), Title: names.Text(),
 		Metrics: a.metrics, Log: a.Log, Clock: a.Clock, Trusted: a.Config.TrustedProxies, Watchers: a.Config.MonitoringAllow,
-		Checks: a.checks(), Draining: a.drain.Done(),
+		Checks: a.checks(), Draining: a.drain.Done(), Database: a.waits,
 	}
 	return door.Handler()
 }
@@ -308,7 +309,7 @@ func (a *App) sshDoor() *gitssh.Server {
 	return gitssh.New(gitssh.Deps{
 		Listen: a.Config.SSH.Listen, HostKeys: a.Config.SSH.HostKeys, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens,
 		DeployKeys: a.deployKeys, Projects: a.projects, Repositories: a.repositories, LFS: a.lfs, Clock: a.Clock, Log: a.Log,
-		ExternalURL: a.Config.ExternalURL, Names: wire.Names(a.Config.Identifiers),
+		ExternalURL: a.Config.ExternalURL, Names: wire.Names(a.Config.Identifiers), Database: a.waits,
 	})
 }
 

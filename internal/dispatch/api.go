@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -92,7 +93,7 @@ func (v *visit) answer(given *Payload, over bool, err error) (httpapi.Headed[any
 		return httpapi.Headed[any]{Body: httpapi.NoneNow{}, Header: map[string]string{headerLastUpdate: v.cursor()}}, nil
 	}
 	return httpapi.Headed[any]{Body: httpapi.Wait{
-		Hold: v.until.Sub(v.s.Clock.Now()), Begin: v.place.listen,
+		Of: fmt.Sprint("runner ", v.asking.Runner.ID), Hold: v.until.Sub(v.s.Clock.Now()), Begin: v.place.listen,
 		Then: func(ctx context.Context) (any, error) { return v.answer(v.next(ctx)) },
 	}}, nil
 }

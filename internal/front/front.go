@@ -19,6 +19,7 @@ import (
 
 	"stithy/internal/kit/access"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/telemetry"
 )
 
@@ -41,6 +42,7 @@ type Front struct {
 	Watchers []netip.Prefix // who may ask how the process is doing
 	Checks   []Check
 	Draining <-chan struct{} // closed when the process is about to stop
+	Database postgres.Limits // for all that a request does
 }
 
 // Handler is the way in.
@@ -51,12 +53,17 @@ func (f *Front) Handler() http.Handler {
 		if !telemetry.ValidRequestID(id) {
 			id = telemetry.NewRequestID()
 		}
-		address, proxied := f.address(r)
+		address, proxied, known := f.address(r)
 		rec := &recorder{ResponseWriter: w, id: id, address: address, route: "other"}
 		w.Header()["X-Request-Id"] = []string{id}
 		f.Metrics.RequestStarted()
 		defer f.finish(rec, r, start)
-		f.serve(rec, r, proxied)
+		if !known {
+			f.Log.WarnContext(r.Context(), "a trusted proxy does not say where a request came from", "request_id", id, telemetry.CauseKey, "proxy")
+			rec.text(http.StatusBadRequest, "Bad Request: X-Forwarded-For names no address")
+			return
+		}
+		f.serve(rec, r.WithContext(postgres.Within(r.Context(), f.Database)), proxied)
 	})
 }
 
@@ -136,29 +143,40 @@ const statusHungUp = 499
 func hungUp(r *http.Request) bool { return errors.Is(r.Context().Err(), context.Canceled) }
 
 // address is where a request came from. Only the word of a configured proxy
-// counts, and of what it says the right-most address that is not a proxy.
-func (f *Front) address(r *http.Request) (a netip.Addr, proxied bool) {
+// counts, and of what it says the right-most address that is not a proxy. When
+// that word cannot be read, nobody knows: to take the proxy for the client
+// would give a stranger what the proxy may.
+func (f *Front) address(r *http.Request) (a netip.Addr, proxied, known bool) {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
-		return netip.Addr{}, true
+		return netip.Addr{}, true, true
 	}
 	a = peer.Addr().Unmap()
 	forwarded := r.Header.Values("X-Forwarded-For")
-	proxied = len(forwarded) > 0 || r.Header.Get("Forwarded") != ""
 	if !contains(f.Trusted, a) {
-		return a, proxied
+		return a, len(forwarded) > 0 || r.Header.Get("Forwarded") != "", true
+	}
+	if len(forwarded) == 0 {
+		return a, false, true
 	}
 	hops := strings.Split(strings.Join(forwarded, ","), ",")
-	for i := len(hops) - 1; i >= 0; i-- {
-		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
-		if err != nil {
-			break
-		}
-		if a = hop.Unmap(); !contains(f.Trusted, a) {
-			break
+	for i := len(hops) - 1; i >= 0 && contains(f.Trusted, a); i-- {
+		if a, known = hopAddress(strings.TrimSpace(hops[i])); !known {
+			return netip.Addr{}, true, false
 		}
 	}
-	return a, false
+	return a, false, true
+}
+
+// hopAddress reads an address as proxies write them; some add the port.
+func hopAddress(text string) (netip.Addr, bool) {
+	a, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
+	if err != nil {
+		var at netip.AddrPort
+		at, err = netip.ParseAddrPort(text)
+		a = at.Addr()
+	}
+	return a.Unmap().WithZone(""), err == nil
 }
 
 func contains(prefixes []netip.Prefix, a netip.Addr) bool {

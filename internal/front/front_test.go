@@ -178,3 +178,24 @@ func TestDO09_APathThatIsNoTextReachesNoDoor(t *testing.T) {
 		}
 	}
 }
+
+func TestSU07_AnUnreadableWordOfATrustedProxyIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFront(&bytes.Buffer{}, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(w.(witness).Address().String()))
+	})
+	f.Trusted = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}
+	for hops, want := range map[string]string{
+		"192.0.2.1": "192.0.2.1", "1.2.3.4, 192.0.2.1, 10.0.0.1": "192.0.2.1", "garbage, 192.0.2.1": "192.0.2.1", "192.0.2.1:80": "192.0.2.1",
+		"[2001:db8::1]": "2001:db8::1", "[2001:db8::1]:80": "2001:db8::1", "::ffff:192.0.2.1": "192.0.2.1", "10.0.0.1": "10.0.0.1", "fe80::1%eth0": "fe80::1",
+		"": "", "unknown": "", "192.0.2.1,": "", "192.0.2.1, unknown": "", "unknown, 10.0.0.1": "", ", 10.0.0.1": "", "192.0.2.1:x": "", "192.0.2.256": "",
+	} {
+		w := get(f, "/api/v4/x", func(r *http.Request) { r.Header.Set("X-Forwarded-For", hops) })
+		if want == "" && w.Code != http.StatusBadRequest {
+			t.Errorf("%q: %d", hops, w.Code)
+		}
+		if want != "" && w.Body.String() != want {
+			t.Errorf("%q comes from %s, want %s", hops, w.Body, want)
+		}
+	}
+}

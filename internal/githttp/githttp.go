@@ -25,10 +25,12 @@ import (
 	"stithy/internal/group"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
+	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/wire"
 	"stithy/internal/lfs"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/fairshare"
+	"stithy/internal/platform/lifecycle"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
@@ -183,15 +185,19 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		return
 	}
+	if errors.Is(err, lifecycle.ErrSlow) && !sent.begun {
+		http.Error(w, "Request Timeout", http.StatusRequestTimeout)
+		return
+	}
 	f, shown := fault.Of(err)
 	why := shown && f.Kind == fault.Unavailable && err != error(f) //nolint:errorlint // what is joined to it says why
 	if (!shown || why || sent.begun) && r.Context().Err() == nil {
-		d.Log.LogAttrs(r.Context(), slog.LevelWarn, "serving git", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
+		d.Log.LogAttrs(r.Context(), slog.LevelWarn, "serving git", slog.String("path", r.URL.Path), slog.String("error", err.Error()), httpapi.Cause(err))
 	}
 	if sent.begun {
 		panic(http.ErrAbortHandler) // the client must not take what it has for the whole
 	}
-	d.refuse(w, err)
+	d.refuse(w, httpapi.Away(err))
 }
 
 func (d *Door) serve(w http.ResponseWriter, r *http.Request) error {
@@ -374,7 +380,7 @@ func (d *Door) refuse(w http.ResponseWriter, err error) {
 	case status == http.StatusUnsupportedMediaType:
 		text = "Unsupported Media Type"
 	case status == http.StatusServiceUnavailable:
-		w.Header().Set("Retry-After", "10")
+		w.Header().Set("Retry-After", httpapi.RetryAfter)
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")

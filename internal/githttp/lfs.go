@@ -8,6 +8,7 @@ import (
 	"stithy/internal/gitstore"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
+	"stithy/internal/kit/httpapi"
 	"stithy/internal/lfs"
 	"stithy/internal/project"
 	"stithy/internal/repository"
@@ -39,7 +40,7 @@ func (d *Door) serveLFS(w http.ResponseWriter, r *http.Request, t target) error 
 		return err
 	}
 	if err := d.LFS.Serve(w, r, v, t.rest); err != nil && r.Context().Err() == nil {
-		d.Log.LogAttrs(r.Context(), slog.LevelError, "serving large files", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
+		d.Log.LogAttrs(r.Context(), slog.LevelError, "serving large files", slog.String("path", r.URL.Path), slog.String("error", err.Error()), httpapi.Cause(err))
 	}
 	return nil
 }

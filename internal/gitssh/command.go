@@ -19,6 +19,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/fairshare"
+	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
 	"stithy/internal/repository"
 	"stithy/internal/user"
@@ -124,6 +125,8 @@ func (s *Server) run(ctx context.Context, v visit, line string, channel ssh.Chan
 func shown(err error) error {
 	f, ok := fault.Of(err)
 	switch {
+	case !ok && postgres.Unavailable(err):
+		return errors.Join(&said{unavailable}, err)
 	case !ok:
 		return err
 	case f.Kind == fault.NotFound && f.Text == "":

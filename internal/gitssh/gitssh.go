@@ -25,6 +25,7 @@ import (
 	"stithy/internal/lfs"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/lifecycle"
+	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
 	"stithy/internal/repository"
 	"stithy/internal/setting"
@@ -48,6 +49,7 @@ type Deps struct {
 	ExternalURL  *url.URL
 	Names        wire.Names
 	Limits       Limits
+	Database     postgres.Limits // for all that a session does
 }
 
 // Limits bound what strangers can take up. Zero stands for the default.
@@ -162,10 +164,14 @@ func (s *Server) knows(c ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions,
 	return nil, errKey
 }
 
+// failed makes an error of looking for a key known, to the client as well: it would take it for a refusal of its key.
 func (s *Server) failed(doing string, err error) error {
-	s.Log.Error(doing, "error", err)
-	return err
+	s.Log.Error(doing, "error", err, cause(err))
+	return &ssh.BannerError{Err: err, Message: unavailable + "\n"}
 }
+
+// unavailable is what a client hears when the database does not answer.
+const unavailable = "The server is not available right now. Try again in a little while."
 
 // Part is ready once connections are accepted.
 func (s *Server) Part() lifecycle.Part {
@@ -177,7 +183,7 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 func (s *Server) start(ctx context.Context) error {
 	s.Limits = s.Limits.orDefaults()
-	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	s.ctx, s.cancel = context.WithCancel(postgres.Within(context.WithoutCancel(ctx), s.Database))
 	if err := s.configure(); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/netip"
 	"runtime/debug"
@@ -12,6 +13,9 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/telemetry"
 )
 
 // serve is the life of one connection.
@@ -143,12 +147,20 @@ func (s *Server) finish(channel ssh.Channel, err error) {
 			text = words.text
 		}
 		if !ok || err != error(words) { //nolint:errorlint // what is joined to the words says why, and is for the log
-			s.Log.Warn("serving git over SSH", "error", err)
+			s.Log.Warn("serving git over SSH", "error", err, cause(err))
 		}
 		_, _ = io.WriteString(channel.Stderr(), clean(text)+"\n")
 	}
 	_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Code uint32 }{code}))
 	_ = channel.CloseWrite()
+}
+
+// cause marks a log line as one of very many when the database does not answer.
+func cause(err error) slog.Attr {
+	if postgres.Unavailable(err) {
+		return slog.String(telemetry.CauseKey, "database")
+	}
+	return slog.Attr{}
 }
 
 // said is a refusal in words that are for the client.

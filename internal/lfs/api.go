@@ -22,8 +22,9 @@ const contentType = "application/vnd.git-lfs+json"
 
 const (
 	maxBody    = 4 << 20
-	maxObjects = 1000 // in one batch; clients send a hundred
-	maxLocks   = 100  // on one page
+	maxStrange = 32 << 10 // from somebody who has not shown who they are
+	maxObjects = 1000     // in one batch; clients send a hundred
+	maxLocks   = 100      // on one page
 )
 
 // Visit is a request that the door let in: who asks, and what they may do here.
@@ -130,7 +131,7 @@ func (s *Service) batch(w http.ResponseWriter, r *http.Request, v Visit) (*batch
 		Objects   []Object `json:"objects"`
 		HashAlgo  string   `json:"hash_algo"`
 	}
-	if err := read(w, r, &in); err != nil {
+	if err := read(w, r, v, &in); err != nil {
 		return nil, err
 	}
 	upload := in.Operation == "upload"
@@ -255,7 +256,7 @@ func (s *Service) lock(w http.ResponseWriter, r *http.Request, v Visit) (*answer
 	var in struct {
 		Path string `json:"path"`
 	}
-	if err := read(w, r, &in); err != nil {
+	if err := read(w, r, v, &in); err != nil {
 		return nil, err
 	}
 	l, err := s.Lock(r.Context(), v.Actor, v.Project.ID, in.Path)
@@ -309,7 +310,7 @@ func (s *Service) verifyLocks(w http.ResponseWriter, r *http.Request, v Visit) (
 		Cursor string      `json:"cursor"`
 		Limit  json.Number `json:"limit"`
 	}
-	if err := read(w, r, &in); err != nil {
+	if err := read(w, r, v, &in); err != nil {
 		return nil, err
 	}
 	locks, cursor, err := s.locks(r.Context(), v, in.Cursor, in.Limit.String(), "")
@@ -331,7 +332,7 @@ func (s *Service) unlock(w http.ResponseWriter, r *http.Request, v Visit, id str
 	var in struct {
 		Force bool `json:"force"`
 	}
-	if err := read(w, r, &in); err != nil {
+	if err := read(w, r, v, &in); err != nil {
 		return nil, err
 	}
 	number, err := strconv.ParseInt(id, 10, 64)
@@ -342,11 +343,15 @@ func (s *Service) unlock(w http.ResponseWriter, r *http.Request, v Visit, id str
 	return &oneLock{Lock: presentLock(l)}, err
 }
 
-func read(w http.ResponseWriter, r *http.Request, into any) error {
+func read(w http.ResponseWriter, r *http.Request, v Visit, into any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || (kind != contentType && kind != "application/json") {
 		return fault.Say(fault.UnsupportedMedia, "the body is not "+contentType)
 	}
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	most := int64(maxBody)
+	if v.Actor.Credential.Kind == "" {
+		most = maxStrange
+	}
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
 	switch err := decoder.Decode(into); {
 	case err == nil || errors.Is(err, io.EOF):
 		return nil
@@ -357,6 +362,7 @@ func read(w http.ResponseWriter, r *http.Request, into any) error {
 }
 
 func (s *Service) refuse(w http.ResponseWriter, err error) (hidden error) {
+	err = httpapi.Away(err)
 	status, text := http.StatusInternalServerError, "Internal error."
 	f, known := fault.Of(err)
 	if known {
@@ -364,6 +370,9 @@ func (s *Service) refuse(w http.ResponseWriter, err error) (hidden error) {
 	}
 	if status == http.StatusNotFound {
 		text = "Not found."
+	}
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", httpapi.RetryAfter)
 	}
 	write(w, status, map[string]string{"message": text})
 	if status < http.StatusInternalServerError || err == error(f) { //nolint:errorlint // whether it is that very value

@@ -15,6 +15,7 @@ import (
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi"
+	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 )
 
@@ -142,7 +143,7 @@ func (x *exchange) crossOrigin(rt route) {
 
 const (
 	maxQuery = 16 << 10
-	maxBody  = 64 << 10
+	maxBody  = 32 << 10 // which is held before anybody is known
 )
 
 var errUnreadable = &Error{Code: InvalidRequest, Text: "The request is malformed."}
@@ -272,11 +273,11 @@ func (x *exchange) fail(err error, log *slog.Logger) {
 	r, ok := Refused(err)
 	if !ok {
 		r, _ = Refused(refuse(ServerError))
-		if x.r.URL.Path == "/oauth/revoke" { // it may not be done; the client has to ask again (RFC 7009)
+		if x.r.URL.Path == "/oauth/revoke" || postgres.Unavailable(err) { // it may not be done; the client has to ask again (RFC 7009)
 			r, _ = Refused(refuse(Unavailable))
-			x.w.Header().Set("Retry-After", "5")
+			x.w.Header().Set("Retry-After", httpapi.RetryAfter)
 		}
-		attrs := []any{"error", err.Error(), "route", x.r.URL.Path}
+		attrs := []any{"error", err.Error(), "route", x.r.URL.Path, httpapi.Cause(err)}
 		if wit, isWitness := x.w.(httpapi.Witness); isWitness {
 			attrs = append(attrs, "request_id", wit.RequestID())
 		}

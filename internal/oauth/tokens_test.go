@@ -89,7 +89,7 @@ func TestOA08_RevocationIsNotClaimedWhileTheDatabaseIsDown(t *testing.T) {
 			t.Error("no word on when to try again")
 		}
 	}
-	if r := w.refresh(t, a, i.RefreshToken); r.Code != 500 || strings.Contains(r.text, "127.0.0.1") {
+	if r := w.refresh(t, a, i.RefreshToken); r.Code != 503 || r.Header().Get("Retry-After") == "" || strings.Contains(r.text, "127.0.0.1") {
 		t.Errorf("%d %s", r.Code, r.text)
 	}
 	if list, err := alive.Authorized(t.Context(), w.ada.ID); err != nil || len(list) != 1 || !w.works(t, i.AccessToken) {

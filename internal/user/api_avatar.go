@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"stithy/internal/kit/fault"
+	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/picture"
 )
 
@@ -29,8 +30,13 @@ func (s *Service) serveAvatar(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 	case r.Context().Err() != nil: // the client went away
 	case err != nil:
-		s.log.ErrorContext(r.Context(), "serving avatar failed", "error", err, "user_id", id)
-		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+		s.log.ErrorContext(r.Context(), "serving avatar failed", "error", err, "user_id", id, httpapi.Cause(err))
+		status := http.StatusInternalServerError
+		if fault.Is(httpapi.Away(err), fault.Unavailable) {
+			status = http.StatusServiceUnavailable
+			w.Header().Set("Retry-After", httpapi.RetryAfter)
+		}
+		http.Error(w, http.StatusText(status), status)
 	default:
 		picture.Serve(w, r, p, true)
 	}

@@ -41,8 +41,9 @@ type visit struct {
 }
 
 const (
-	maxBody  = 1 << 20
-	maxQuery = 16 << 10
+	maxBody    = 1 << 20
+	maxStrange = 32 << 10 // of a form that somebody sends who is not signed in
+	maxQuery   = 16 << 10
 )
 
 // route finds the page. What the mux would clean and redirect is not found:
@@ -114,15 +115,15 @@ var errSent = errors.New("answered")
 
 // enter holds a visit against everything that all pages share.
 func (x *visit) enter(p page) error {
+	v, err := x.recognize()
+	if err != nil {
+		return err
+	}
 	if err := x.read(p); err != nil {
 		return err
 	}
 	if err := x.origins.Check(x.r); err != nil {
 		return fault.Because(fault.Forbidden, "This form was sent from another site. Open the page here and try again.")
-	}
-	v, err := x.recognize()
-	if err != nil {
-		return err
 	}
 	if x.throttled() {
 		return errSent
@@ -167,7 +168,11 @@ func (x *visit) read(p page) error {
 		return fault.New(fault.TooLarge)
 	}
 	if !x.reading() {
-		x.r.Body = http.MaxBytesReader(x.w, x.r.Body, maxBody)
+		most := int64(maxStrange)
+		if x.account != nil {
+			most = maxBody
+		}
+		x.r.Body = http.MaxBytesReader(x.w, x.r.Body, most)
 		if err := x.r.ParseForm(); err != nil {
 			return fault.Say(fault.BadParams, "The form could not be read.")
 		}
@@ -268,6 +273,7 @@ func (x *visit) fail(err error) {
 	if errors.Is(err, errSent) {
 		return
 	}
+	err = httpapi.Away(err)
 	f, shown := fault.Of(err)
 	hidden := !shown || (f.Kind == fault.Unavailable && err != error(f)) //nolint:errorlint // whether it is that very value
 	if hidden && x.r.Context().Err() == nil {
@@ -277,6 +283,9 @@ func (x *visit) fail(err error) {
 		f = &fault.Error{Kind: fault.Internal}
 	}
 	status, body := failure(f)
+	if status == http.StatusServiceUnavailable {
+		x.w.Header().Set("Retry-After", httpapi.RetryAfter)
+	}
 	if err := x.show(status, "error", body.Title, body); err != nil {
 		x.log("the page about a failure failed", err, nil)
 		x.w.WriteHeader(http.StatusInternalServerError)
@@ -336,7 +345,7 @@ func (x *visit) recover() {
 }
 
 func (x *visit) log(text string, err error, stack []byte) {
-	attrs := []any{"error", err.Error(), "method", x.r.Method, "request_id", x.requestID()}
+	attrs := []any{"error", err.Error(), "method", x.r.Method, "request_id", x.requestID(), httpapi.Cause(err)}
 	if stack != nil {
 		attrs = append(attrs, "stack", string(stack))
 	}

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"stithy/internal/kit/fault"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/telemetry"
 )
 
 // dialect is how v4 says each kind of fault.
@@ -40,8 +43,25 @@ var dialect = map[fault.Kind]struct {
 	fault.Unavailable:       {http.StatusServiceUnavailable, "503 Service Unavailable"},
 }
 
-// retryAfter is how many seconds a client waits for what is not available.
-const retryAfter = "10"
+// RetryAfter is how many seconds a client waits for what is not available.
+const RetryAfter = "10"
+
+// Away is an error that a door is about to answer. Where the database does not answer, it becomes the word that
+// something is not available, joined to its cause.
+func Away(err error) error {
+	if _, shown := fault.Of(err); shown || !postgres.Unavailable(err) {
+		return err
+	}
+	return errors.Join(fault.New(fault.Unavailable), err)
+}
+
+// Cause marks a log line about what a door answers, when very many requests fail for one reason at a time.
+func Cause(err error) slog.Attr {
+	if postgres.Unavailable(err) {
+		return slog.String(telemetry.CauseKey, "database")
+	}
+	return slog.Attr{}
+}
 
 // StatusOf is the status of a kind of fault, for doors that have a dialect of
 // their own.
@@ -78,7 +98,7 @@ func writeError(w http.ResponseWriter, err error) {
 			"scope":             strings.Join(f.Scopes, " "),
 		})
 	case fault.Unavailable:
-		w.Header().Set("Retry-After", retryAfter)
+		w.Header().Set("Retry-After", RetryAfter)
 		writeJSON(w, says.status, map[string]any{"message": message(f, says.words)})
 	case fault.TooMany:
 		writeJSON(w, says.status, map[string]any{"message": map[string]string{

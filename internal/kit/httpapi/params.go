@@ -97,6 +97,7 @@ type decoder func(dst reflect.Value, node any) bool
 //	default:"20"     what an absent value means
 //	format:"date"    a day, not an instant
 //	split:"comma"    a list may come as one string
+//	max:"1048576"    most bytes of a text, where it may be longer than most are
 func compile(t reflect.Type, path []string) plan {
 	p := plan{validates: t.Implements(reflect.TypeFor[Validator]())}
 	for _, f := range reflect.VisibleFields(t) {
@@ -275,7 +276,7 @@ func decoderOf(t reflect.Type, tag reflect.StructTag) decoder {
 	}
 	switch t.Kind() {
 	case reflect.String:
-		return decodeString
+		return stringDecoder(tag)
 	case reflect.Bool:
 		return decodeBool
 	case reflect.Int, reflect.Int64:
@@ -317,15 +318,32 @@ func scalar(node any) (string, bool) {
 	case bool:
 		return strconv.FormatBool(n), true
 	case *File: // a part with a file name where text is expected
-		return string(n.Data), cleanText(string(n.Data))
+		return string(n.Data), n.Size == int64(len(n.Data)) && cleanText(string(n.Data))
 	}
 	return "", false
 }
 
-func decodeString(dst reflect.Value, node any) bool {
-	s, ok := scalar(node)
-	dst.SetString(s)
-	return ok
+// maxText is how many bytes of a text are taken where its declaration says nothing else. What is longer than people
+// write is read by nobody: what reads it may take its time over each character.
+const maxText = 64 << 10
+
+func stringDecoder(tag reflect.StructTag) decoder {
+	most := maxText
+	if declared := tag.Get("max"); declared != "" {
+		n, err := strconv.Atoi(declared)
+		if err != nil {
+			panic("httpapi: not a number of bytes: " + declared)
+		}
+		most = n
+	}
+	return func(dst reflect.Value, node any) bool {
+		s, ok := scalar(node)
+		if len(s) > most {
+			return false
+		}
+		dst.SetString(s)
+		return ok
+	}
 }
 
 func decodeBool(dst reflect.Value, node any) bool {

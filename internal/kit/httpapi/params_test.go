@@ -191,7 +191,7 @@ func TestAFileKeepsItsNameTypeAndBytes(t *testing.T) {
 		_, _ = text.Write([]byte("from a file"))
 	})
 	wantStatus(t, d.post("/things", contentType, body), http.StatusNoContent)
-	want := &File{Name: "a b.png", ContentType: "application/octet-stream", Data: []byte{0, 1, 0xff}}
+	want := &File{Name: "a b.png", ContentType: "application/octet-stream", Size: 3, Data: []byte{0, 1, 0xff}}
 	if diff := cmp.Diff(want, got.Upload); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -197,6 +197,9 @@ func (x *exchange) reading() bool {
 
 // values are all parameters of the request; those of the body win.
 func (x *exchange) values(limit int64) (values, error) {
+	if !x.actor.SignedIn() && limit == 0 {
+		limit = maxStrange
+	}
 	if x.query == nil {
 		x.query = values{}
 	}
@@ -395,9 +398,14 @@ func (x *exchange) fail(err error) {
 		x.moved(m)
 		return
 	}
+	if errors.Is(err, lifecycle.ErrSlow) {
+		writeJSON(x.w, http.StatusRequestTimeout, map[string]string{"message": "408 Request Timeout"})
+		return
+	}
 	if h, ok := errors.AsType[*headedError](err); ok {
 		setHeaders(x.w.Header(), h.header)
 	}
+	err = Away(err)
 	f, shown := fault.Of(err)
 	hidden := !shown || (f.Kind == fault.Unavailable && err != error(f)) //nolint:errorlint // whether it is that very value
 	if hidden && !errors.Is(err, errNotText) && x.r.Context().Err() == nil {
@@ -419,7 +427,7 @@ func (x *exchange) recover() {
 }
 
 func (x *exchange) log(text string, err error, stack []byte) {
-	attrs := []any{"error", err.Error(), "method", x.r.Method}
+	attrs := []any{"error", err.Error(), "method", x.r.Method, Cause(err)}
 	if x.endpoint != nil {
 		attrs = append(attrs, "route", x.endpoint.Path)
 	}

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"stithy/internal/kit/fault"
+	"stithy/internal/platform/lifecycle"
 )
 
 // Caps at the door. A request beyond one of them is refused before any of its
@@ -24,7 +25,10 @@ const (
 	maxDepth        = 32
 	maxJSONElements = 50_000
 	maxBody         = 1 << 20
-	maxMultipart    = 10 << 20
+	maxMultipart    = 10 << 20 // most of which is not kept
+	// maxStrange is the most that a caller sends who has not shown who they are: what is read of a body is
+	// held until its end comes.
+	maxStrange = 32 << 10
 )
 
 // values is the tree that a request's parameters form, wherever they came
@@ -40,7 +44,8 @@ type repeated []any
 type File struct {
 	Name        string
 	ContentType string
-	Data        []byte
+	Size        int64
+	Data        []byte // nothing where the file is larger than what a request may hold in memory
 }
 
 // errNotText is answered in plain text, as broken encodings are not a
@@ -159,7 +164,8 @@ func (v values) overlay(over values) {
 	}
 }
 
-// readBody adds the parameters of a body, whose names win over the query's.
+// readBody adds the parameters of a body, whose names win over the query's. It holds limit bytes of it at the most;
+// 0 stands for the usual limit. A multipart body may be larger, as far as a file makes it so.
 func (v values) readBody(w http.ResponseWriter, r *http.Request, limit int64) error {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 		return nil
@@ -169,8 +175,9 @@ func (v values) readBody(w http.ResponseWriter, r *http.Request, limit int64) er
 	if err != nil {
 		media = ""
 	}
+	kept := limit
 	if limit == 0 {
-		limit = maxBody
+		kept, limit = maxBody, maxBody
 		if media == "multipart/form-data" {
 			limit = maxMultipart
 		}
@@ -182,7 +189,7 @@ func (v values) readBody(w http.ResponseWriter, r *http.Request, limit int64) er
 	over := values{}
 	switch {
 	case media == "multipart/form-data":
-		err = over.readMultipart(multipart.NewReader(body, params["boundary"]))
+		err = over.readMultipart(multipart.NewReader(body, params["boundary"]), kept)
 	case media == "application/json" || strings.HasSuffix(media, "+json"):
 		err = over.readJSON(body)
 	case media == "application/x-www-form-urlencoded":
@@ -209,7 +216,8 @@ func (v values) readBody(w http.ResponseWriter, r *http.Request, limit int64) er
 	return nil
 }
 
-func (v values) readMultipart(parts *multipart.Reader) error {
+// readMultipart keeps so many bytes of the parts together. Of a file that does not fit, only the size is kept.
+func (v values) readMultipart(parts *multipart.Reader, kept int64) error {
 	for names := 1; ; names++ {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -221,14 +229,26 @@ func (v values) readMultipart(parts *multipart.Reader) error {
 		if names > maxNames {
 			return fault.Say(fault.BadParams, "too many parameters")
 		}
-		data, err := io.ReadAll(part)
+		data, err := io.ReadAll(io.LimitReader(part, kept))
 		if err != nil {
 			return unreadable(err)
 		}
+		more, err := io.Copy(io.Discard, part)
+		if err != nil {
+			return unreadable(err)
+		}
+		size := int64(len(data)) + more
+		if more > 0 {
+			if part.FileName() == "" {
+				return fault.New(fault.TooLarge)
+			}
+			data = nil
+		}
+		kept -= int64(len(data))
 		if !cleanText(part.FormName()) || !cleanText(part.FileName()) {
 			return errNotText
 		}
-		var value any = &File{Name: part.FileName(), ContentType: part.Header.Get("Content-Type"), Data: data}
+		var value any = &File{Name: part.FileName(), ContentType: part.Header.Get("Content-Type"), Size: size, Data: data}
 		if part.FileName() == "" {
 			if !cleanText(string(data)) {
 				return errNotText
@@ -351,9 +371,9 @@ func unparsable() error {
 	return fault.Say(fault.BadParams, "\nProblem:\n  message body does not match declared format\nResolution:\n  when specifying application/json as content-type, you must pass a JSON object in the request's body\n")
 }
 
-// unreadable keeps the error that says a body is too large.
+// unreadable keeps the errors that say that a body is too large or comes too slowly.
 func unreadable(err error) error {
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok || errors.Is(err, lifecycle.ErrSlow) {
 		return err
 	}
 	return unparsable()

@@ -168,24 +168,128 @@ func TestBodiesBeyondTheirSizeAreTooLarge(t *testing.T) {
 		func(context.Context, Call[None, rich]) (NoContent, error) { return NoContent{}, nil })
 	d := open(t, usual, roomy)
 	const tooLarge = `{"message":"413 Request Entity Too Large"}`
-	body := func(size int) string { return "text=" + strings.Repeat("x", size-len("text=")) }
+	body := func(size int) string { return "unknown=" + strings.Repeat("x", size-len("unknown=")) }
 	const form = "application/x-www-form-urlencoded"
+	known := token("member")
 
-	wantStatus(t, d.post("/things", form, body(maxBody)), http.StatusNoContent)
-	wantJSON(t, d.post("/things", form, body(maxBody+1)), http.StatusRequestEntityTooLarge, tooLarge)
-	wantJSON(t, d.post("/things", "application/json", `{"text":"`+strings.Repeat("x", maxBody)+`"}`), http.StatusRequestEntityTooLarge, tooLarge)
+	wantStatus(t, d.post("/things", form, body(maxBody), known), http.StatusNoContent)
+	wantJSON(t, d.post("/things", form, body(maxBody+1), known), http.StatusRequestEntityTooLarge, tooLarge)
+	wantJSON(t, d.post("/things", "application/json", `{"text":"`+strings.Repeat("x", maxBody)+`"}`, known), http.StatusRequestEntityTooLarge, tooLarge)
 
-	wantStatus(t, d.post("/roomy", form, body(3<<20)), http.StatusNoContent)
-	wantJSON(t, d.post("/roomy", form, body(3<<20+1)), http.StatusRequestEntityTooLarge, tooLarge)
+	wantStatus(t, d.post("/roomy", form, body(3<<20), known), http.StatusNoContent)
+	wantJSON(t, d.post("/roomy", form, body(3<<20+1), known), http.StatusRequestEntityTooLarge, tooLarge)
 
-	multi, parts := multipartBody(t, func(w *multipart.Writer) { _ = w.WriteField("text", strings.Repeat("x", maxBody+1)) })
-	wantStatus(t, d.post("/things", multi, parts), http.StatusNoContent)
-	multi, parts = multipartBody(t, func(w *multipart.Writer) { _ = w.WriteField("text", strings.Repeat("x", maxMultipart)) })
-	wantJSON(t, d.post("/things", multi, parts), http.StatusRequestEntityTooLarge, tooLarge)
+	file := func(size int) (contentType, body string) {
+		return multipartBody(t, func(w *multipart.Writer) {
+			part, _ := w.CreateFormFile("unknown", "f")
+			_, _ = io.WriteString(part, strings.Repeat("x", size))
+		})
+	}
+	multi, parts := file(maxBody + 1)
+	wantStatus(t, d.post("/things", multi, parts, known), http.StatusNoContent)
+	multi, parts = multipartBody(t, func(w *multipart.Writer) { _ = w.WriteField("unknown", strings.Repeat("x", maxBody+1)) })
+	wantJSON(t, d.post("/things", multi, parts, known), http.StatusRequestEntityTooLarge, tooLarge)
+	multi, parts = file(maxMultipart)
+	wantJSON(t, d.post("/things", multi, parts, known), http.StatusRequestEntityTooLarge, tooLarge)
 
 	unknownLength := func(r *http.Request) { r.ContentLength = -1 }
-	wantJSON(t, d.post("/things", form, body(maxBody+1), unknownLength), http.StatusRequestEntityTooLarge, tooLarge)
-	wantJSON(t, d.post("/things", multi, parts, unknownLength), http.StatusRequestEntityTooLarge, tooLarge)
+	wantJSON(t, d.post("/things", form, body(maxBody+1), known, unknownLength), http.StatusRequestEntityTooLarge, tooLarge)
+	wantJSON(t, d.post("/things", multi, parts, known, unknownLength), http.StatusRequestEntityTooLarge, tooLarge)
+}
+
+func TestDO08_AStrangersBodyIsSmall(t *testing.T) {
+	t.Parallel()
+	endpoint, _ := capture[rich]("POST /things")
+	d := open(t, endpoint)
+	form := "unknown=" + strings.Repeat("x", maxStrange-len("unknown="))
+	field, fieldBody := multipartBody(t, func(w *multipart.Writer) { _ = w.WriteField("unknown", strings.Repeat("x", maxStrange)) })
+	file, fileBody := multipartBody(t, func(w *multipart.Writer) {
+		part, _ := w.CreateFormFile("unknown", "f")
+		_, _ = io.WriteString(part, strings.Repeat("x", maxStrange))
+	})
+	wantStatus(t, d.post("/things", "application/x-www-form-urlencoded", form), http.StatusNoContent)
+	for contentType, body := range map[string]string{
+		"application/x-www-form-urlencoded": form + "x", "application/json": `{"unknown":"` + strings.Repeat("x", maxStrange) + `"}`,
+		field: fieldBody, file: fileBody,
+	} {
+		for _, known := range []bool{true, false} {
+			read := &countingReader{from: strings.NewReader(body)}
+			r := httptest.NewRequest("POST", "/api/v4/things", read)
+			r.Header.Set("Content-Type", contentType)
+			want := http.StatusRequestEntityTooLarge
+			if known {
+				r.Header.Set("PRIVATE-TOKEN", "member")
+				want = http.StatusNoContent
+			}
+			wantStatus(t, d.send(r), want)
+			if !known && read.n > maxStrange+1 {
+				t.Errorf("%s: %d bytes were read", contentType, read.n)
+			}
+		}
+	}
+}
+
+type countingReader struct {
+	from io.Reader
+	n    int
+}
+
+func (r *countingReader) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	r.n += n
+	return n, err
+}
+
+func TestAFileThatDoesNotFitInMemoryIsOnlyMeasured(t *testing.T) {
+	t.Parallel()
+	endpoint, got := capture[struct {
+		File *File `param:"file"`
+	}]("POST /things")
+	texts, _ := capture[struct {
+		Text string `param:"file" max:"10485760"`
+	}]("POST /texts")
+	d := open(t, endpoint, texts)
+	contentType, body := multipartBody(t, func(w *multipart.Writer) {
+		part, _ := w.CreateFormFile("file", "big.png")
+		_, _ = io.WriteString(part, strings.Repeat("x", maxBody+5))
+	})
+	wantStatus(t, d.post("/things", contentType, body, token("member")), http.StatusNoContent)
+	if got.File == nil || got.File.Name != "big.png" || got.File.Size != maxBody+5 || got.File.Data != nil {
+		t.Errorf("got %+v", got.File)
+	}
+	wantRefusal(t, d.post("/texts", contentType, body, token("member")), "file is invalid") // and never a part of it
+	contentType, body = multipartBody(t, func(w *multipart.Writer) {
+		for n := range 3 {
+			part, _ := w.CreateFormFile(fmt.Sprint("file", n), "f")
+			_, _ = io.WriteString(part, strings.Repeat("x", maxBody/2))
+		}
+		part, _ := w.CreateFormFile("file", "last.png")
+		_, _ = io.WriteString(part, "x")
+	})
+	wantStatus(t, d.post("/things", contentType, body, token("member")), http.StatusNoContent)
+	if got.File == nil || got.File.Size != 1 || got.File.Data != nil { // those before it took all there is
+		t.Errorf("got %+v", got.File)
+	}
+}
+
+func TestATextHasAMostBytes(t *testing.T) {
+	t.Parallel()
+	endpoint, _ := capture[struct {
+		Text  string      `param:"text"`
+		Given Opt[string] `param:"given"`
+		List  []string    `param:"list"`
+		Short string      `param:"short" max:"10"`
+		Long  string      `param:"long" max:"100000"`
+	}]("POST /things")
+	d := open(t, endpoint)
+	for name, most := range map[string]int{"text": maxText, "given": maxText, "list": maxText, "short": 10, "long": 100000} {
+		for over, want := range []int{http.StatusNoContent, http.StatusBadRequest} {
+			w := d.post("/things", "application/x-www-form-urlencoded", name+"="+strings.Repeat("x", most+over), token("member"))
+			if w.Code != want {
+				t.Errorf("%s of %d bytes: %d %s", name, most+over, w.Code, w.Body)
+			}
+		}
+	}
 }
 
 func TestAnOverlongQueryIs414(t *testing.T) {
@@ -239,6 +343,7 @@ func TestDO07_HugeRequestsAreRefusedCheaply(t *testing.T) {
 			}
 			r := httptest.NewRequest("POST", "/api/v4"+target, strings.NewReader(c.body))
 			r.Header.Set("Content-Type", c.contentType)
+			r.Header.Set("PRIVATE-TOKEN", "member") // strangers send less than this to begin with
 			for _, change := range c.options {
 				change(r)
 			}

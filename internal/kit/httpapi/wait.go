@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"stithy/internal/kit/access"
@@ -11,6 +12,7 @@ import (
 // Wait is the reply of an endpoint that has nothing to say yet. The request
 // waits where it costs least, and its handler has returned.
 type Wait struct {
+	Of    string                                 // whose request it is; one may let so many wait
 	Hold  time.Duration                          // at the most
 	Begin func(wake func())                      // is given what ends the wait early
 	Then  func(ctx context.Context) (any, error) // makes the reply, once; a ctx that has ended says that the client is gone
@@ -23,9 +25,19 @@ type parked struct {
 	then     func(context.Context) (any, error)
 }
 
+// How many requests may wait at a time. The next one is answered at once, as if its time was over.
+const (
+	waitingOfOne   = 200  // of one runner, which many machines may share
+	waitingFromOne = 2000 // from one address
+)
+
 func (x *exchange) wait(ctx context.Context, w Wait) error {
+	shares := []lifecycle.Share{{Of: w.Of, Most: waitingOfOne}}
+	if !x.address.IsLoopback() { // a proxy of this machine that nobody told us of would be one address
+		shares = append(shares, lifecycle.Share{Of: "address " + x.address.String(), Most: waitingFromOne})
+	}
 	err := lifecycle.Park(x.w, x.r, lifecycle.Ticket{
-		Hold: w.Hold, Begin: w.Begin, Note: &parked{x.endpoint, x.actor, w.Then},
+		Hold: w.Hold, Begin: w.Begin, Note: &parked{x.endpoint, x.actor, w.Then}, Shares: shares,
 		Gone: func() {
 			gone, cancel := context.WithCancel(context.Background())
 			cancel()
@@ -34,6 +46,9 @@ func (x *exchange) wait(ctx context.Context, w Wait) error {
 	})
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, lifecycle.ErrShare) { // there is nothing for them now
+		return x.then(ctx, w.Then)
 	}
 	woken := make(chan struct{}, 1)
 	w.Begin(func() {

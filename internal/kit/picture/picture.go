@@ -18,6 +18,7 @@ import (
 // the old one away.
 type Upload struct {
 	Name string
+	Size int64 // also where the data was too much to be kept
 	Data []byte
 }
 
@@ -29,7 +30,7 @@ func Given(o httpapi.Opt[*httpapi.File]) *Upload {
 	case o.Value == nil:
 		return &Upload{}
 	}
-	return &Upload{Name: o.Value.Name, Data: o.Value.Data}
+	return &Upload{Name: o.Value.Name, Size: o.Value.Size, Data: o.Value.Data}
 }
 
 // Picture is one that was taken.
@@ -59,10 +60,10 @@ var formats = []struct {
 
 // Take checks an upload. The zero Picture takes the old one away.
 func Take(u Upload) (Picture, error) {
-	if u.Name == "" && len(u.Data) == 0 {
+	if u.Name == "" && u.Size == 0 && len(u.Data) == 0 {
 		return Picture{}, nil
 	}
-	if len(u.Data) > maxSize {
+	if u.Size > maxSize || len(u.Data) > maxSize {
 		return Picture{}, fault.Field("avatar", "is too big (should be at most 200 KiB)")
 	}
 	for _, f := range formats {
