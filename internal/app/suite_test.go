@@ -495,9 +495,28 @@ func TestAU12_SpoofedHeadersChangeNothing(t *testing.T) {
 	if got := audited("10.0.0.1:1", http.Header{"X-Forwarded-For": {"1.2.3.4, 192.0.2.9, 10.0.0.7"}}); got != "192.0.2.9" {
 		t.Errorf("behind a proxy: %s", got)
 	}
+	if got := audited("10.0.0.1:1", http.Header{"X-Forwarded-For": {"1.2.3.4, [2001:db8::9]:443"}}); got != "2001:db8::9" {
+		t.Errorf("behind a proxy that tells the port: %s", got)
+	}
+	for _, hops := range unreadableHops {
+		w := i.do("GET", "/api/v4/version", nil, func(r *http.Request) {
+			r.RemoteAddr = "10.0.0.1:1"
+			r.Header["X-Forwarded-For"] = hops
+			r.Header.Set("PRIVATE-TOKEN", i.token(t, i.root, access.ScopeAPI))
+		})
+		if w.Code != http.StatusBadRequest {
+			t.Errorf("%q: nobody knows where it came from, and it was answered: %d %s", hops, w.Code, w.Body)
+		}
+	}
 	if got := audited("10.0.0.1:1", http.Header{"X-Real-Ip": {"1.2.3.4"}}); got != "10.0.0.1" {
 		t.Errorf("another header was believed: %s", got)
 	}
+}
+
+// unreadableHops are what a trusted proxy says of a request and nobody can read, at the place that counts.
+var unreadableHops = [][]string{
+	{""}, {"unknown"}, {"192.0.2.1, "}, {"192.0.2.1, unknown"}, {"192.0.2.1", ""}, {"_hidden, 10.0.0.7"}, {"192.0.2.1:port"}, {"300.1.1.1"}, {"for=192.0.2.1"},
+	{"10.0.0.7, ,10.0.0.8"},
 }
 
 // SU-07: the pages for those who watch over the process are nobody else's.
@@ -516,6 +535,18 @@ func TestSU07_ProbesAnswerWatchersOnly(t *testing.T) {
 				t.Errorf("%s for a %s: %d %s", page, name, w.Code, w.Body)
 			}
 		}
+	}
+	behind := newInstance(t, "STITHY_TRUSTED_PROXIES=127.0.0.0/8, 10.0.0.0/8")
+	for _, hops := range append([][]string{{"192.0.2.1"}, {"192.0.2.1, 10.0.0.7"}, {"192.0.2.1:4711"}}, unreadableHops...) {
+		for _, page := range []string{"/-/health", "/-/liveness", "/-/readiness", "/-/metrics"} {
+			w := behind.do("GET", page, nil, func(r *http.Request) { r.Header["X-Forwarded-For"] = hops })
+			if w.Code != http.StatusNotFound && w.Code != http.StatusBadRequest {
+				t.Errorf("%s for a stranger behind a trusted proxy that says %q: %d", page, hops, w.Code)
+			}
+		}
+	}
+	if w := behind.do("GET", "/-/health", nil, nil); w.Code != http.StatusOK {
+		t.Errorf("the proxy's machine itself: %d", w.Code)
 	}
 	for _, page := range []string{"/debug/pprof/", "/-/debug", "/metrics/", "/-/"} {
 		if w := i.do("GET", page, nil, nil); w.Code != http.StatusNotFound {
