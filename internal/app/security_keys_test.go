@@ -268,7 +268,7 @@ func TestAU06_AKeyAnswersForItsAccountAndQuestionOnly(t *testing.T) {
 		{"a registration", func(c string) string { return anns.But(func(*signintest.Key) {}).Register(t, c) }},
 		{"nothing", func(string) string { return "" }},
 		{"text", func(string) string { return "{}" }},
-		{"much", func(string) string { return strings.Repeat("[", 100_000) }},
+		{"much", func(string) string { return strings.Repeat("[", 10_000) }},
 	} {
 		s = half.submit(s, keyAnswerPath, map[string]string{"answer": try.answer(question(t, s).Challenge)})
 		if s.Code != http.StatusUnauthorized || half.cookies["_svc_session"] != nil {

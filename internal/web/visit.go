@@ -174,6 +174,9 @@ func (x *visit) read(p page) error {
 		}
 		x.r.Body = http.MaxBytesReader(x.w, x.r.Body, most)
 		if err := x.r.ParseForm(); err != nil {
+			if _, much := errors.AsType[*http.MaxBytesError](err); much {
+				return fault.New(fault.TooLarge)
+			}
 			return fault.Say(fault.BadParams, "The form could not be read.")
 		}
 		x.form = x.r.PostForm
