@@ -113,6 +113,9 @@ func TestCI10_AFinalStateIsFinal(t *testing.T) {
 	if got := w.status(t, job); got != before {
 		t.Errorf("%s became %s", before, got)
 	}
+	w.exec(t, `update jobs set status = 'running', erased_at = now() where id = $1`, job)
+	want(t, w.call("PUT", path, map[string]any{"token": secret, "state": "failed"}), 403, `{"message":"403 Forbidden - Job has been erased!"}`,
+		"Job-Status", "running")
 }
 
 // CI-10: pieces of a log that come twice, out of order or at once leave no gap
