@@ -88,6 +88,9 @@ func (s *Service) ReadLines(
 	piece := make([]byte, 32<<10)
 	left := io.LimitReader(body, most)
 	for !p.Done() {
+		if err := ctx.Err(); err != nil {
+			return from, false, err
+		}
 		n, err := left.Read(piece)
 		_, _ = p.Write(piece[:n])
 		if errors.Is(err, io.EOF) {

@@ -60,6 +60,7 @@ func TestCI14_NoLogCostsMuchMoreThanItsBytes(t *testing.T) {
 		"lines of columns":            {"\x1b[60000Cx\n", ""},
 		"sections":                    {"section_start:1:a\r\x1b[0K", ""},
 		"sections that end":           {"section_start:1:a\r\x1b[0Ksection_end:1:a\r\x1b[0K", ""},
+		"ends without beginnings":     {"section_end:1:z\r\x1b[K\n", ""},
 		"what is nearly a mark":       {"section_start:1:" + strings.Repeat("a", 128) + "!\r\x1b[0K", ""},
 		"stamps":                      {stampTime + "01O+\n", ""},
 		"beginnings of stamps":        {stampTime + "01\n", ""},

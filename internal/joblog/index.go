@@ -8,7 +8,7 @@ const stride = 128 << 10
 
 // Version says by which rules lines are told apart. An index of another version
 // is not to be used.
-const Version = 2
+const Version = 3
 
 // Index says where the lines of a log are.
 type Index struct {
@@ -39,19 +39,22 @@ type Indexer struct {
 // NewIndexer begins at the beginning of a log.
 func NewIndexer() *Indexer {
 	x := &Indexer{}
-	x.parser = NewParser(Start(), x.line)
+	x.parser = NewParser(Start(), func(l *Line) bool {
+		x.lines = l.Number
+		return true
+	})
+	x.parser.began = x.mark
 	return x
 }
 
 // Write reads the next bytes. It never fails.
 func (x *Indexer) Write(piece []byte) (int, error) { return x.parser.Write(piece) }
 
-func (x *Indexer) line(l *Line) bool {
-	x.lines = l.Number
+// mark notes where a line begins, now and then. Many of a file may make none that is shown.
+func (x *Indexer) mark() {
 	if at := x.parser.begun; at.Offset-x.last >= stride {
 		x.marks, x.last = append(x.marks, at), at.Offset
 	}
-	return true
 }
 
 // Index is what is known now. A last line without an end counts.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -354,6 +355,57 @@ func TestASearchFindsTextWhateverItsColours(t *testing.T) {
 const slow = time.Second
 
 // Whatever a log holds, only our own tags come out, and its pieces do not matter.
+// brokenAtTheEnd has half a character behind the last column of a line, and a code behind that.
+var brokenAtTheEnd = strings.Repeat("a", maxCells-1) + "\xf0\x9f\x98\x1b[1K\nhello\n"
+
+func TestHalfACharacterAtTheEndOfALongLineIsOneOfIt(t *testing.T) {
+	t.Parallel()
+	for name, log := range map[string]string{
+		"once": brokenAtTheEnd, "again and again": strings.Repeat("\x1b\xf0\x9f\x98", 3*maxCells), "in codes": strings.Repeat("\x1b[\xf0\x9f\x98", 3*maxCells),
+	} {
+		longest, lines := 0, 0
+		p := NewParser(Start(), func(l *Line) bool {
+			longest, lines = max(longest, len(l.Cells)), lines+1
+			return true
+		})
+		write(p, log, nil)
+		p.Finish()
+		if longest < maxCells || longest >= maxCells+utf8.UTFMax || lines < 2 {
+			t.Errorf("%s: %d lines, the longest of %d characters", name, lines, longest)
+		}
+	}
+}
+
+func TestALogThatShowsNothingIsIndexedToo(t *testing.T) {
+	t.Parallel()
+	log := "first\n" + strings.Repeat("section_end:1:z\r\x1b[K\n", 100_000) + "last\n"
+	x := NewIndexer()
+	write(x, log, nil)
+	index := x.Index()
+	if index.Lines != 2 {
+		t.Errorf("%d lines", index.Lines)
+	}
+	if at := index.Before(2); int64(len(log))-at.Offset > 2*stride || at.Line != 2 {
+		t.Errorf("who wants the last line of %d bytes reads on from %d", len(log), at.Offset)
+	}
+}
+
+func TestWhatIsAMark(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", 128)
+	for text, want := range map[string]bool{
+		"section_start:1:a": true, "section_end:123456789012:A_z.0-9": true, "section_start:1:a[]": true, "section_start:1:a[collapsed=true,x=y]": true,
+		"section_end:1:" + long + "[" + long + "]": true,
+		"section_start::a":                         false, "section_start:1234567890123:a": false, "section_start:+1:a": false, "section_start:1:": false, "section_start:1": false,
+		"section_begin:1:a": false, "section_start:1:a b": false, "section_start:1:a]": false, "section_start:1:[a]": false, "section_start:1:a[b": false,
+		"section_start:1:a[b]c]": false, "section_start:1:a[[b]": false, "section_start:1:a" + long: false, "section_start:1:a[b" + long + "]": false, "section_start:1:é": false,
+	} {
+		if m, ok := parseMark(text); ok != want {
+			t.Errorf("%s: %v %+v", text, ok, m)
+		}
+	}
+}
+
 func FuzzRender(f *testing.F) {
 	for _, w := range words {
 		f.Add([]byte("x"+w+"y\n"+w), 3)
@@ -361,6 +413,7 @@ func FuzzRender(f *testing.F) {
 	f.Add([]byte(strings.Join(words, "")), 17)
 	f.Add([]byte(stamped("00O ", "a")+strings.Join(words, "")), 31)
 	f.Add([]byte(strings.Repeat("-http", 10_000)), 4000)
+	f.Add([]byte(brokenAtTheEnd), 2048)
 	f.Fuzz(func(t *testing.T, log []byte, cut int) {
 		var whole string
 		if took := spent(t, func() { whole = rendered(string(log)) }); took > slow {
@@ -376,6 +429,14 @@ func FuzzRender(f *testing.F) {
 		if pieces := rendered(string(log), cuts...); pieces != whole {
 			t.Errorf("in pieces\n%s\ninstead of\n%s", pieces, whole)
 		}
+		p := NewParser(Start(), func(l *Line) bool {
+			if len(l.Cells) >= maxCells+utf8.UTFMax {
+				t.Errorf("a line of %d characters", len(l.Cells))
+			}
+			return true
+		})
+		_, _ = p.Write(log)
+		p.Finish()
 		x := NewIndexer()
 		_, _ = x.Write(log)
 		if lines := int64(strings.Count(whole, ` id="L`)); x.Index().Lines != lines {

@@ -1,7 +1,7 @@
 package joblog
 
 import (
-	"regexp"
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +24,7 @@ const (
 // come in, the lines are the same.
 type Parser struct {
 	to     func(*Line) bool
+	began  func() // is told where a line of the file begins, if it is set
 	done   bool
 	offset int64 // of the next byte
 	raw    int   // bytes of this line so far, and characters that codes wrote
@@ -93,12 +94,13 @@ func (p *Parser) Write(piece []byte) (int, error) {
 
 // cutLong ends a line that is too long; its rest is the next one.
 func (p *Parser) cutLong() {
-	if (p.raw >= maxLine || p.cursor >= maxCells) && p.mode == ground && len(p.partial) == 0 && !p.starts {
+	if p.long() && p.mode == ground && len(p.partial) == 0 && !p.starts {
 		p.next = p.offset
-		p.endLine()
-		p.inside, p.begun.Inside, p.begun.Stamp = true, true, p.stamp
+		p.endLine(true)
 	}
 }
+
+func (p *Parser) long() bool { return p.raw >= maxLine || p.cursor >= maxCells }
 
 // readStamp reads a byte where a line begins.
 func (p *Parser) readStamp(c byte) {
@@ -149,7 +151,7 @@ func (p *Parser) endWaiting() {
 		p.waits = false
 		p.cutOff()
 		p.mode = ground
-		p.endLine()
+		p.endLine(false)
 	}
 }
 
@@ -205,7 +207,7 @@ func (p *Parser) step(c byte) {
 		// Whatever is unfinished ends here, so that no code swallows a log.
 		p.cutOff()
 		p.mode = ground
-		p.endLine()
+		p.endLine(false)
 		return
 	}
 	switch p.mode {
@@ -248,8 +250,16 @@ func (p *Parser) plain(c byte) {
 		}
 		return
 	}
-	p.cutOff()
+	if len(p.partial) > 0 {
+		p.cutOff()
+		if p.long() { // before a code may begin, in which no line is cut
+			p.next = p.offset - 1
+			p.endLine(true)
+			p.raw = 1
+		}
+	}
 	switch {
+	case p.done:
 	case c == 0x1b:
 		p.mode = escape
 	case c == '\r':
@@ -334,8 +344,8 @@ func (p *Parser) move(column int) {
 	p.cursor = max(0, min(column, max(len(p.cells), maxColumn)))
 }
 
-// blank is a line with nothing on it.
-var blank = slices.Repeat([]Cell{{Rune: ' '}}, maxCells)
+// blank is a line with nothing on it. A character that lacks its rest may come behind the last column.
+var blank = slices.Repeat([]Cell{{Rune: ' '}}, maxCells+utf8.UTFMax)
 
 // put writes a character where the cursor is. Characters that turn the order
 // of others around, or are none, are left out.
@@ -373,8 +383,6 @@ func (p *Parser) erase(what string) {
 	}
 }
 
-var sectionMark = regexp.MustCompile(`^section_(start|end):([0-9]{1,12}):([A-Za-z0-9_.-]{1,128})(?:\[([^\[\]]{0,128})\])?$`)
-
 // maxMark is longer than every mark.
 const maxMark = 320
 
@@ -382,16 +390,17 @@ const maxMark = 320
 // was one. What stands before it is a line of its own.
 func (p *Parser) mark() bool {
 	from := max(0, len(p.cells)-maxMark)
-	end := make([]byte, 0, maxMark)
+	var room [maxMark]byte
+	end := room[:0]
 	for _, c := range p.cells[from:] {
 		end = append(end, byte(min(c.Rune, 0xff)))
 	}
-	at := max(strings.LastIndex(string(end), "section_start:"), strings.LastIndex(string(end), "section_end:"))
+	at := max(bytes.LastIndex(end, []byte("section_start:")), bytes.LastIndex(end, []byte("section_end:"))) // names may have the word, too
 	if at < 0 {
 		return false
 	}
-	found := sectionMark.FindStringSubmatch(string(end[at:]))
-	if found == nil {
+	m, ok := parseMark(string(end[at:]))
+	if !ok {
 		return false
 	}
 	p.cells = p.cells[:from+at]
@@ -399,14 +408,47 @@ func (p *Parser) mark() bool {
 		p.emit()
 	}
 	p.cells, p.cursor, p.back, p.marked = p.cells[:0], 0, false, true
-	when, _ := strconv.ParseInt(found[2], 10, 64)
-	if found[1] == "end" {
-		p.endSection(found[3], when)
+	if m.ends {
+		p.endSection(m.name, m.when)
 	} else if len(p.sections) < maxDepth {
-		p.opens = &Section{Name: found[3], Began: when, Collapsed: slices.Contains(strings.Split(found[4], ","), "collapsed=true")}
+		p.opens = &Section{Name: strings.Clone(m.name), Began: m.when, Collapsed: slices.Contains(strings.Split(m.options, ","), "collapsed=true")}
 	}
 	return true
 }
+
+// mark is what a runner writes where a section begins or ends: section_start:1700000000:name[collapsed=true].
+type mark struct {
+	ends          bool
+	when          int64
+	name, options string
+}
+
+// parseMark reads a mark that begins with "section_". Logs can be made of them, so it costs little.
+func parseMark(s string) (m mark, ok bool) {
+	s = strings.TrimPrefix(s, "section_")
+	if s, ok = strings.CutPrefix(s, "end:"); ok {
+		m.ends = true
+	} else if s, ok = strings.CutPrefix(s, "start:"); !ok {
+		return m, false
+	}
+	when, s, ok := strings.Cut(s, ":")
+	if !ok || len(when) > 12 || strings.Trim(when, "0123456789") != "" {
+		return m, false
+	}
+	var err error
+	if m.when, err = strconv.ParseInt(when, 10, 64); err != nil {
+		return m, false
+	}
+	m.name = s
+	if s, ok = strings.CutSuffix(s, "]"); ok {
+		if m.name, m.options, ok = strings.Cut(s, "["); !ok || len(m.options) > 128 || strings.ContainsAny(m.options, "[]") {
+			return m, false
+		}
+	}
+	return m, m.name != "" && len(m.name) <= 128 && strings.Trim(m.name, nameBytes) == ""
+}
+
+const nameBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 // endSection ends the innermost section of a name, and those in it.
 func (p *Parser) endSection(name string, when int64) {
@@ -419,12 +461,19 @@ func (p *Parser) endSection(name string, when int64) {
 	}
 }
 
-func (p *Parser) endLine() {
+// endLine begins the next line of the file, or the rest of one that was cut.
+func (p *Parser) endLine(cut bool) {
 	if len(p.cells) > 0 || p.opens != nil || p.visible() {
 		p.emit()
 	}
 	p.cursor, p.raw, p.marked, p.back, p.inside = 0, 0, false, false, false
 	p.begun = State{Line: p.number, Offset: p.next, Style: p.style, Sections: p.sections, Stamped: p.stamped}
+	if cut {
+		p.inside, p.begun.Inside, p.begun.Stamp = true, true, p.stamp
+	}
+	if p.began != nil {
+		p.began()
+	}
 }
 
 func (p *Parser) emit() {
