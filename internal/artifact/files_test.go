@@ -13,8 +13,10 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -438,27 +440,92 @@ func TestAHostileReportIsRefusedAndFetchesNothing(t *testing.T) {
 		"deep":            strings.Repeat("<testsuite>", 100_000),
 		"crossed":         "<testsuite><testcase></testsuite></testcase>",
 		"many":            "<testsuite>" + strings.Repeat("<testcase/>", maxCases+1) + "</testsuite>",
+		"elements":        "<testsuite>" + strings.Repeat("<a/>", maxElements) + "</testsuite>",
 		"encoding":        `<?xml version="1.0" encoding="utf-7"?><testsuite/>`,
 	} {
-		if _, err := ParseJUnit(strings.NewReader(text)); err == nil || strings.Contains(err.Error(), "root:") {
+		if _, err := ParseJUnit(t.Context(), strings.NewReader(text)); err == nil || strings.Contains(err.Error(), "root:") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	bomb := packed(t, "<testsuite>"+strings.Repeat(" ", maxReport)+"</testsuite>")
-	if _, err := readJUnit(Gzip, bytes.NewReader(bomb)); !errors.Is(err, errReport) {
+	if _, err := readJUnit(t.Context(), Gzip, bytes.NewReader(bomb)); !errors.Is(err, errReport) {
 		t.Errorf("a bomb of %d bytes: %v", len(bomb), err)
 	}
-	cases, err := ParseJUnit(strings.NewReader("<testsuite><testcase><failure>" + strings.Repeat("ä", maxCaseText) + "</failure></testcase></testsuite>"))
+	cases, err := ParseJUnit(t.Context(), strings.NewReader("<testsuite><testcase><failure>"+strings.Repeat("ä", maxCaseText)+"</failure></testcase></testsuite>"))
 	if err != nil || len(cases) != 1 || len(cases[0].Output) > maxCaseText {
 		t.Error(err)
 	}
+}
+
+// DO-02: what stands in a text costs what it costs elsewhere.
+func TestDO02_AReportIsReadOnce(t *testing.T) {
+	cost := func(text string) time.Duration {
+		least := time.Hour
+		for range 3 {
+			least = min(least, spent(t, func() {
+				if cases, err := ParseJUnit(t.Context(), strings.NewReader(text)); err != nil || len(cases) != 1 {
+					t.Fatal(len(cases), err)
+				}
+			}))
+		}
+		return least
+	}
+	long, inner := strings.Repeat("x", maxCaseText), strings.Repeat("<a/>", 20_000)
+	beside := cost("<testsuite><testcase><system-out>" + long + "</system-out>" + inner + "</testcase></testsuite>")
+	within := cost("<testsuite><testcase><system-out>" + long + inner + "</system-out></testcase></testsuite>")
+	if within > 5*beside {
+		t.Errorf("20,000 elements within a text take %s, beside it %s", within, beside)
+	}
+}
+
+// spent is the processor time that this thread takes for something, whatever else the machine does.
+func spent(t testing.TB, do func()) time.Duration {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	const thread = 1 // RUSAGE_THREAD
+	used := func() time.Duration {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(thread, &u); err != nil {
+			t.Fatal(err)
+		}
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	before := used()
+	do()
+	return used() - before
+}
+
+func TestAReportThatNobodyWaitsForIsNotReadOn(t *testing.T) {
+	t.Parallel()
+	ctx, end := context.WithCancel(t.Context())
+	body := packed(t, "<testsuite>"+strings.Repeat("<a></a>", 1_000_000)+"</testsuite>")
+	read := &endsAfter{from: bytes.NewReader(body), end: end}
+	if _, err := readJUnit(ctx, Gzip, read); !errors.Is(err, context.Canceled) {
+		t.Errorf("reading on: %v", err)
+	}
+	empty := bytes.Repeat(packed(t, ""), maxElements+1)
+	if _, err := readJUnit(t.Context(), Gzip, bytes.NewReader(empty)); !errors.Is(err, errReport) {
+		t.Errorf("a report in %d files: %v", maxElements+1, err)
+	}
+}
+
+// endsAfter ends a context with the first bytes that are read.
+type endsAfter struct {
+	from io.Reader
+	end  func()
+}
+
+func (e *endsAfter) Read(b []byte) (int, error) {
+	e.end()
+	return e.from.Read(b)
 }
 
 func FuzzJUnit(f *testing.F) {
 	f.Add([]byte(`<testsuite><testcase name="a" time="1"><failure message="m">x</failure></testcase></testsuite>`))
 	f.Add([]byte(`<?xml version="1.0" encoding="latin1"?><a/>`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		cases, _ := ParseJUnit(bytes.NewReader(text))
+		cases, _ := ParseJUnit(t.Context(), bytes.NewReader(text))
 		for _, c := range cases {
 			if len(c.Output) > maxCaseText || len(c.Name) > maxCaseName || c.Outcome == "" || c.Seconds < 0 {
 				t.Fatalf("%+v", c)

@@ -3,6 +3,7 @@ package artifact
 import (
 	"bufio"
 	"compress/gzip"
+	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 const (
 	maxReport      = 64 << 20 // unpacked, of one job
 	maxReportDepth = 64
+	maxElements    = 2 << 20
 	maxCases       = 50_000
 	maxReportPart  = 4 << 20  // of one text or tag, which is in memory at once
 	maxReportText  = 16 << 20 // of all that is kept of a report
@@ -33,10 +35,23 @@ func reportBudget() *unpack.Budget {
 
 // ParseJUnit reads a test report: suites in suites, each with its cases. It
 // fetches nothing and knows no entities but those of XML itself.
-func ParseJUnit(from io.Reader) ([]Case, error) {
-	p := junit{budget: reportBudget(), room: maxReportText}
-	err := p.read(from)
+func ParseJUnit(ctx context.Context, from io.Reader) ([]Case, error) {
+	p := newJUnit()
+	err := p.read(ctx, from)
 	return p.cases, err
+}
+
+// whileWanted reads until nobody waits for it any more: little that is packed may be hours of work.
+type whileWanted struct {
+	ctx  context.Context //nolint:containedctx // a reader has no other way to know
+	from io.Reader
+}
+
+func (r whileWanted) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.from.Read(b)
 }
 
 // part reads the bytes of a report and fails where one token has too many: the
@@ -88,18 +103,23 @@ func (l *latin1) ReadByte() (byte, error) {
 
 // junit is a report half read.
 type junit struct {
-	budget *unpack.Budget
-	room   int // for texts that are kept
-	open   []string
-	cases  []Case
-	in     *Case
-	text   *strings.Builder // of the element that is read, if it matters
-	file   string           // of the suite
+	budget   *unpack.Budget
+	room     int // for texts that are kept
+	elements int // that may still come
+	open     []string
+	cases    []Case
+	in       *Case
+	text     *strings.Builder // of the element that is read, if it matters
+	file     string           // of the suite
+}
+
+func newJUnit() *junit {
+	return &junit{budget: reportBudget(), room: maxReportText, elements: maxElements}
 }
 
 // read takes in one file of the report.
-func (p *junit) read(from io.Reader) error {
-	in := &part{Reader: bufio.NewReader(p.budget.Reader(from))}
+func (p *junit) read(ctx context.Context, from io.Reader) error {
+	in := &part{Reader: bufio.NewReader(whileWanted{ctx, p.budget.Reader(from)})}
 	d := xml.NewDecoder(in)
 	d.CharsetReader = charset
 	for {
@@ -126,6 +146,9 @@ func (p *junit) take(t xml.Token) error {
 	case xml.StartElement:
 		if p.budget.Enter() != nil {
 			return errors.New("the report is nested too deeply")
+		}
+		if p.elements--; p.elements < 0 {
+			return errReport
 		}
 		p.open = append(p.open, t.Name.Local)
 		return p.begin(t)
@@ -192,27 +215,31 @@ func (p *junit) end(name string) error {
 	if p.in == nil {
 		return nil
 	}
-	text := ""
-	if p.text != nil {
-		text = strings.ToValidUTF8(strings.TrimSpace(p.text.String()), "\ufffd")
-	}
 	switch name {
 	case "failure", "error", "skipped":
-		if text != "" {
+		if text := p.taken(); text != "" {
 			p.in.Output = strings.Clone(clip(strings.TrimSpace(p.in.Output+"\n"+text), maxCaseText))
 		}
-		p.text = nil
 	case "system-out":
-		if _, rest, found := strings.Cut(text, "[[ATTACHMENT|"); found {
+		if _, rest, found := strings.Cut(p.taken(), "[[ATTACHMENT|"); found {
 			if at, _, found := strings.Cut(rest, "]]"); found && goodName(at) {
 				p.in.Attachment = strings.Clone(at)
 			}
 		}
-		p.text = nil
 	case "testcase":
 		return p.keep()
 	}
 	return nil
+}
+
+// taken is the text of the element that ends, once.
+func (p *junit) taken() string {
+	if p.text == nil {
+		return ""
+	}
+	text := p.text.String()
+	p.text = nil
+	return strings.ToValidUTF8(strings.TrimSpace(text), "\ufffd")
 }
 
 // keep adds a case. Where all that is kept becomes too long, outputs are left
@@ -243,9 +270,9 @@ func clip(s string, most int) string {
 }
 
 // readJUnit reads a report as it was handed in.
-func readJUnit(f Format, packed io.Reader) ([]Case, error) {
+func readJUnit(ctx context.Context, f Format, packed io.Reader) ([]Case, error) {
 	if f != Gzip {
-		return ParseJUnit(packed)
+		return ParseJUnit(ctx, packed)
 	}
 	// Several files come as several streams, one behind the other.
 	source := bufio.NewReader(packed)
@@ -253,10 +280,13 @@ func readJUnit(f Format, packed io.Reader) ([]Case, error) {
 	if err != nil {
 		return nil, errors.New("the report is not packed as it should be")
 	}
-	p := junit{budget: reportBudget(), room: maxReportText}
+	p := newJUnit()
 	for {
 		z.Multistream(false)
-		if err := p.read(z); err != nil {
+		if p.elements--; p.elements < 0 {
+			return p.cases, errReport
+		}
+		if err := p.read(ctx, z); err != nil {
 			return p.cases, err
 		}
 		switch err := z.Reset(source); {

@@ -171,11 +171,11 @@ func TestDO11_ATestReportIsReadOnceAndInBounds(t *testing.T) {
 	} {
 		body := packed(t, text)
 		size := len(text)
-		cost := allocated(func() { _, _ = readJUnit(Gzip, bytes.NewReader(body)) })
+		cost := allocated(func() { _, _ = readJUnit(t.Context(), Gzip, bytes.NewReader(body)) })
 		if cost > uint64(size)*8 {
 			t.Errorf("%s: %d kB unpack to %d MB and take %d MB", name, len(body)>>10, size>>20, cost>>20)
 		}
-		if held := heldBy(func() any { c, _ := readJUnit(Gzip, bytes.NewReader(body)); return c }); held > 40<<20 {
+		if held := heldBy(func() any { c, _ := readJUnit(t.Context(), Gzip, bytes.NewReader(body)); return c }); held > 40<<20 {
 			t.Errorf("%s: %d MB are held afterwards", name, held>>20)
 		}
 	}

@@ -174,7 +174,7 @@ func (s *Service) readReport(ctx context.Context, f File) (Suite, error) {
 		return Suite{}, s.lost(ctx, f, err)
 	}
 	suite := Suite{JobID: f.JobID}
-	cases, err := readJUnit(f.Format, body)
+	cases, err := readJUnit(ctx, f.Format, body)
 	_ = body.Close()
 	switch {
 	case errors.Is(err, blob.ErrUnavailable), ctx.Err() != nil:
