@@ -456,6 +456,35 @@ include:
 	}
 }
 
+func TestALongChainOfReferencesGrowsNoMoreThanOneValue(t *testing.T) {
+	t.Parallel()
+	const chain = 2000
+	v := Variables{{Key: fmt.Sprintf("A%d", chain), Value: strings.Repeat("x", maxExpanded/2)}}
+	for i := range chain {
+		v = append(v, Variable{Key: fmt.Sprintf("A%d", i), Value: fmt.Sprintf("$A%d", i+1)})
+	}
+	expand, total := Expander(v), 0
+	for i := range chain {
+		total += len(expand(fmt.Sprintf("$A%d", i)))
+	}
+	if total > 4*maxExpanded {
+		t.Errorf("texts grew to %d bytes", total)
+	}
+	s := newScope(layer(v))
+	s.most = maxExpanded
+	_, _ = s.value("A0")
+	kept := 0
+	for _, value := range s.known {
+		kept += len(value)
+	}
+	if kept > 4*maxExpanded {
+		t.Errorf("one lookup keeps %d bytes", kept)
+	}
+	if got := expand(fmt.Sprintf("$A%d", chain+1)); got != fmt.Sprintf("$A%d", chain+1) {
+		t.Errorf("an unknown name became %q", got)
+	}
+}
+
 func TestDoublingReferencesEnd(t *testing.T) {
 	t.Parallel()
 	v := Variables{{Key: "A0", Value: strings.Repeat("x", 100)}}

@@ -50,13 +50,27 @@ func (v Variables) unmasked() Variables {
 }
 
 // Expand inserts values for $NAME, ${NAME} and %NAME%, themselves expanded unless they are raw. Unknown names, $$, %% and
-// references to files stay; so do the values of variables that refer to each other in a circle.
-func Expand(text string, vars Variables) string {
-	if !strings.ContainsAny(text, "$%") {
-		return text
+// references to files stay; so do the values of variables that refer to each other in a circle, or grow too long.
+func Expand(text string, vars Variables) string { return Expander(vars)(text) }
+
+// Expander is [Expand] for several texts, which share what they may grow to.
+func Expander(vars Variables) func(text string) string {
+	var s *scope
+	return func(text string) string {
+		if !strings.ContainsAny(text, "$%") {
+			return text
+		}
+		if s == nil {
+			s = newScope(layer(vars))
+			s.most = maxExpanded
+		}
+		out := s.expand(text)
+		if len(out)-len(text) > s.room {
+			return text
+		}
+		s.room -= max(0, len(out)-len(text))
+		return out
 	}
-	s := &scope{find: vars.Lookup, most: maxExpanded, known: map[string]string{}, cyclic: map[string]bool{}}
-	return s.expand(text)
 }
 
 func expand(text string, most int, value func(key string) (string, bool)) string {
@@ -172,6 +186,7 @@ func (v Variables) Expanded() (Variables, error) {
 type scope struct {
 	find   func(key string) (Variable, bool)
 	most   int // bytes of one value
+	room   int // bytes by which all values together may still grow
 	known  map[string]string
 	way    []string
 	cyclic map[string]bool
@@ -194,7 +209,7 @@ func newScope(layers ...map[string]Variable) *scope {
 		}
 		return Variable{}, false
 	}
-	return &scope{find: find, most: maxAsked, known: map[string]string{}, cyclic: map[string]bool{}}
+	return &scope{find: find, most: maxAsked, room: maxExpanded, known: map[string]string{}, cyclic: map[string]bool{}}
 }
 
 // value is what a rule sees: expanded, unless the variable is raw, a file's or in a cycle.
@@ -223,9 +238,10 @@ func (s *scope) value(key string) (string, bool) {
 		return s.value(other)
 	})
 	s.way = s.way[:len(s.way)-1]
-	if s.cyclic[key] {
+	if s.cyclic[key] || len(out)-len(v.Value) > s.room {
 		out = v.Value
 	}
+	s.room -= max(0, len(out)-len(v.Value))
 	s.known[key] = out
 	return out, true
 }

@@ -160,6 +160,7 @@ func (s *Service) idTokens(ctx context.Context, c *claimed, p *project.Project, 
 	for _, v := range lists.all(nil) {
 		vars = append(vars, ciconfig.Variable{Key: v.Key, Value: v.Value})
 	}
+	expand := ciconfig.Expander(vars)
 	now := s.Clock.Now()
 	kind := "branch"
 	if c.pipeline.Tag {
@@ -169,7 +170,7 @@ func (s *Service) idTokens(ctx context.Context, c *claimed, p *project.Project, 
 	for _, t := range c.spec.Job.IDTokens {
 		audience := make([]string, 0, len(t.Aud))
 		for _, aud := range t.Aud {
-			audience = append(audience, ciconfig.Expand(aud, vars))
+			audience = append(audience, expand(aud))
 		}
 		claims := map[string]any{
 			"iss": s.ExternalURL, "iat": now.Unix(), "nbf": now.Unix() - 5, "exp": now.Add(max(idTokenLife, c.timeout)).Unix(),

@@ -184,10 +184,11 @@ func (s *Service) forwarded(ctx context.Context, p *project.Project, parent *Pip
 		all.given = append(all.given, v)
 	}
 	if spec.Job.Trigger.YAML {
+		expand := ciconfig.Expander(slices.Concat(predefined, spec.Variables))
 		for _, v := range spec.Variables {
 			value := v.Value
 			if !v.Raw {
-				value = ciconfig.Expand(value, slices.Concat(predefined, spec.Variables))
+				value = expand(value)
 			}
 			give(Variable{Key: v.Key, Value: value, Raw: v.Raw, File: v.File})
 		}

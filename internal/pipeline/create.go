@@ -596,15 +596,16 @@ func (s *Service) writeJobs(ctx context.Context, tx pgx.Tx, pl *Pipeline, d *dra
 		j := &d.plan.Jobs[i]
 		vars := slices.Concat(predefined, ciconfig.Variables{{Key: "CI_JOB_NAME", Value: j.Name, Raw: true}, {Key: "CI_JOB_STAGE", Value: j.Stage, Raw: true}},
 			j.YAMLVariables, d.facts.Variables)
+		expand := ciconfig.Expander(vars)
 		jobs[i].PlannedJob = j
 		for k, tag := range j.Tags {
-			j.Tags[k] = ciconfig.Expand(tag, vars)
+			j.Tags[k] = expand(tag)
 		}
 		if j.Environment != nil {
-			jobs[i].environment = cut(ciconfig.Expand(j.Environment.Name, vars), 255)
+			jobs[i].environment = cut(expand(j.Environment.Name), 255)
 			environments = append(environments, jobs[i].environment)
 		}
-		if key := ciconfig.Expand(j.ResourceGroup, vars); resourceKey.MatchString(key) {
+		if key := expand(j.ResourceGroup); resourceKey.MatchString(key) {
 			jobs[i].resource = key
 			resources = append(resources, key)
 		}

@@ -55,9 +55,10 @@ func (s *Service) MayReadLog(ctx context.Context, by access.Actor, p *project.Pr
 // DebugLog reports whether a job with these variables, expanded, prints all that
 // it does, secrets included. What is not plainly a no counts as a yes.
 func DebugLog(vars ciconfig.Variables) bool {
+	expand := ciconfig.Expander(vars)
 	for _, key := range []string{"CI_DEBUG_TRACE", "CI_DEBUG_SERVICES"} {
 		v, ok := vars.Lookup(key)
-		if ok && !slices.Contains([]string{"", "0", "f", "false", "n", "no", "off"}, strings.ToLower(strings.TrimSpace(ciconfig.Expand(v.Value, vars)))) {
+		if ok && !slices.Contains([]string{"", "0", "f", "false", "n", "no", "off"}, strings.ToLower(strings.TrimSpace(expand(v.Value)))) {
 			return true
 		}
 	}
