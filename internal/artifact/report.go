@@ -68,6 +68,9 @@ type ReportArgs struct {
 // Kind names the job.
 func (ReportArgs) Kind() string { return "job_test_report" }
 
+// Apart keeps reports from holding up other work.
+func (ReportArgs) Apart() (queue string, share int64) { return jobqueue.Reports, 0 }
+
 // reportRow is a report, and what was found in it when it was read.
 type reportRow struct {
 	fileRow

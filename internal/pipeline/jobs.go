@@ -32,6 +32,9 @@ type PushArgs struct {
 // Kind names the job.
 func (PushArgs) Kind() string { return "pipeline_create" }
 
+// Apart shares the reading of configurations by person.
+func (a PushArgs) Apart() (queue string, share int64) { return jobqueue.Pipelines, a.UserID }
+
 // KeepArgs names a pipeline whose commit is to be held, or not any more.
 type KeepArgs struct {
 	PipelineID int64  `json:"pipeline_id"`
@@ -74,6 +77,9 @@ type BridgeArgs struct {
 
 // Kind names the job.
 func (BridgeArgs) Kind() string { return "pipeline_bridge" }
+
+// Apart lets it wait with others that read a configuration.
+func (BridgeArgs) Apart() (queue string, share int64) { return jobqueue.Pipelines, 0 }
 
 // DueArgs names a delayed job whose time has come.
 type DueArgs struct {
@@ -119,6 +125,9 @@ type ScheduleArgs struct {
 
 // Kind names the job.
 func (ScheduleArgs) Kind() string { return "pipeline_schedule" }
+
+// Apart shares the reading of configurations by person.
+func (a ScheduleArgs) Apart() (queue string, share int64) { return jobqueue.Pipelines, a.UserID }
 
 // TickArgs asks for a look at the clock.
 type TickArgs struct{}

@@ -17,10 +17,14 @@ import (
 // ImportArgs names a project whose repository is to be fetched from elsewhere.
 type ImportArgs struct {
 	ProjectID int64 `json:"project_id"`
+	UserID    int64 `json:"user_id,omitempty"` // who asked for it
 }
 
 // Kind names the job.
 func (ImportArgs) Kind() string { return "repository_import" }
+
+// Apart shares what is copied by person.
+func (a ImportArgs) Apart() (queue string, share int64) { return jobqueue.Imports, a.UserID }
 
 // pendingImport is an import that is not done yet.
 type pendingImport struct {
@@ -56,7 +60,15 @@ func (s *Service) OnImportAsked(ctx context.Context, tx pgx.Tx, e project.Import
 	if _, err := tx.Exec(ctx, sqlPlanImport, e.Project.ID, e.Import.URL, sealed, s.Clock.Now()); err != nil {
 		return err
 	}
-	return s.Queue.Insert(ctx, tx, ImportArgs{ProjectID: e.Project.ID}, jobqueue.Unique())
+	return s.Queue.Insert(ctx, tx, ImportArgs{ProjectID: e.Project.ID, UserID: creator(e.Project)}, jobqueue.Unique())
+}
+
+// creator is who made a project, or 0.
+func creator(p *project.Project) int64 {
+	if p.CreatorID == nil {
+		return 0
+	}
+	return *p.CreatorID
 }
 
 // fetch works an import. What is wrong on the other side is final and told; what

@@ -34,10 +34,14 @@ func (RemoveArgs) Kind() string { return "repository_remove" }
 // CopyArgs names a fork whose repository is to be filled.
 type CopyArgs struct {
 	ProjectID int64 `json:"project_id"`
+	UserID    int64 `json:"user_id,omitempty"` // who made it
 }
 
 // Kind names the job.
 func (CopyArgs) Kind() string { return "repository_copy" }
+
+// Apart shares what is copied by person.
+func (a CopyArgs) Apart() (queue string, share int64) { return jobqueue.Imports, a.UserID }
 
 // MaintainArgs names a repository that was pushed to.
 type MaintainArgs struct {
@@ -156,7 +160,7 @@ func (s *Service) OnForked(ctx context.Context, tx pgx.Tx, e project.ForkMade) e
 	if _, err := tx.Exec(ctx, sqlPlan, e.Fork.ID, s.storage(), Copying, s.Clock.Now()); err != nil {
 		return err
 	}
-	return s.Queue.Insert(ctx, tx, CopyArgs{ProjectID: e.Fork.ID}, jobqueue.Unique())
+	return s.Queue.Insert(ctx, tx, CopyArgs{ProjectID: e.Fork.ID, UserID: creator(e.Fork)}, jobqueue.Unique())
 }
 
 // fill copies a repository into that of a fork.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,14 +30,30 @@ type Args interface {
 	Kind() string
 }
 
+// Queues with workers of their own, for jobs of which others decide how long they take: by what they send, or by how fast
+// a remote answers. However many of those there are, the jobs of other queues go on.
+const (
+	Imports   = "imports"   // copies repositories
+	Pipelines = "pipelines" // reads configurations, with what they include from elsewhere
+	Reports   = "reports"   // reads what jobs of CI hand in
+)
+
+// Apart are the args of a job in one of these queues. No more than half of the queue's workers on a node run jobs with
+// the same share, such as a person's, at a time; 0 is nobody's.
+type Apart interface {
+	Args
+	Apart() (queue string, share int64)
+}
+
 // Registry knows which function works which kind of job. It is complete before a [Queue] starts.
 type Registry struct {
 	workers  *river.Workers
 	periodic []*river.PeriodicJob
+	shares   *shares
 }
 
 func NewRegistry() *Registry {
-	return &Registry{workers: river.NewWorkers()}
+	return &Registry{workers: river.NewWorkers(), shares: &shares{running: map[shared]int{}}}
 }
 
 // Register names the function that works jobs of one kind. A job whose function fails or panics is tried again, with
@@ -47,17 +64,63 @@ func Register[T Args](r *Registry, work func(context.Context, T) error) {
 
 // RegisterTimeout is [Register] for a kind that may run for longer, or must not run for as long, as [DefaultTimeout].
 func RegisterTimeout[T Args](r *Registry, timeout time.Duration, work func(context.Context, T) error) {
-	river.AddWorker(r.workers, &worker[T]{timeout: timeout, work: work})
+	river.AddWorker(r.workers, &worker[T]{timeout: timeout, work: work, shares: r.shares})
 }
 
 type worker[T Args] struct {
 	river.WorkerDefaults[T]
 	timeout time.Duration
 	work    func(context.Context, T) error
+	shares  *shares
 }
 
-func (w *worker[T]) Timeout(*river.Job[T]) time.Duration               { return w.timeout }
-func (w *worker[T]) Work(ctx context.Context, job *river.Job[T]) error { return w.work(ctx, job.Args) }
+func (w *worker[T]) Timeout(*river.Job[T]) time.Duration { return w.timeout }
+
+// shareWait is when a job is looked at again that found too many with its share.
+const shareWait = time.Second
+
+func (w *worker[T]) Work(ctx context.Context, job *river.Job[T]) error {
+	if a, ok := any(job.Args).(Apart); ok {
+		queue, share := a.Apart()
+		if !w.shares.enter(queue, share) {
+			return river.JobSnooze(shareWait)
+		}
+		defer w.shares.leave(queue, share)
+	}
+	return w.work(ctx, job.Args)
+}
+
+// shares count the running jobs of a node.
+type shares struct {
+	mutex   sync.Mutex
+	most    map[string]int
+	running map[shared]int
+}
+
+type shared struct {
+	queue string
+	share int64
+}
+
+func (s *shares) enter(queue string, share int64) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	of := shared{queue, share}
+	if share != 0 && s.running[of] >= s.most[queue] {
+		return false
+	}
+	s.running[of]++
+	return true
+}
+
+func (s *shares) leave(queue string, share int64) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	of := shared{queue, share}
+	if s.running[of]--; s.running[of] == 0 {
+		delete(s.running, of)
+	}
+}
 
 // Every inserts a job each interval, on one node at a time. It also does so whenever a node takes this over, because
 // the time of the last run is not kept: a daily job would else never run on a node that restarts daily.
@@ -118,7 +181,8 @@ type Queue struct {
 	orphans  time.Duration
 }
 
-// New returns a queue that works up to workers jobs at a time; one with no workers only inserts. While it works it
+// New returns a queue that works up to workers jobs at a time, and as many of those that are set apart, half of them for
+// imports and for reports; one with no workers only inserts. While it works it
 // keeps two connections of its own, to be told of new jobs and to show that it lives.
 func New(db *postgres.DB, r *Registry, log *slog.Logger, workers int) (*Queue, error) {
 	inserter, err := river.NewClient(riverpgxv5.New(nil), &river.Config{Logger: quiet(log)})
@@ -132,6 +196,9 @@ func New(db *postgres.DB, r *Registry, log *slog.Logger, workers int) (*Queue, e
 // has inserted the same, so a transaction inserts several of them in one fixed order.
 func (q *Queue) Insert(ctx context.Context, tx pgx.Tx, args Args, options ...Option) error {
 	var opts river.InsertOpts
+	if a, ok := args.(Apart); ok {
+		opts.Queue, _ = a.Apart()
+	}
 	for _, option := range options {
 		option(&opts)
 	}
@@ -147,9 +214,16 @@ func (q *Queue) Start(ctx context.Context) error {
 		return nil
 	}
 	id := "worker-" + rand.Text()
+	sizes := map[string]int{Pipelines: q.workers, Imports: half(q.workers), Reports: half(q.workers)}
+	queues := map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: q.workers}}
+	q.registry.shares.most = map[string]int{}
+	for name, size := range sizes {
+		queues[name] = river.QueueConfig{MaxWorkers: size}
+		q.registry.shares.most[name] = half(size)
+	}
 	client, err := river.NewClient(riverpgxv5.New(q.db.Pool()), &river.Config{
 		ID:           id,
-		Queues:       map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: q.workers}},
+		Queues:       queues,
 		Workers:      q.registry.workers,
 		PeriodicJobs: q.registry.periodic,
 		Middleware:   []rivertype.Middleware{&middleware{db: q.db}},
@@ -185,6 +259,8 @@ func (q *Queue) Start(ctx context.Context) error {
 	q.client, q.keeper = client, keeper
 	return nil
 }
+
+func half(n int) int { return (n + 1) / 2 }
 
 // cancelGrace is how long jobs have to return after their context has been cancelled.
 const cancelGrace = 5 * time.Second
