@@ -112,6 +112,19 @@ func TestPeopleAndGroupsHaveAPageWithTheProjectsThatAreSeen(t *testing.T) {
 	if s := b.get("/house"); s.path != "/groups/house" {
 		t.Errorf("the short address of a group leads to %s", s.path)
 	}
+	grouptest.New(t, d.DB, grouptest.Named("forge"), grouptest.Under(d.house), grouptest.Visible(access.Open))
+	grouptest.New(t, d.DB, grouptest.Named("vault"), grouptest.Under(d.house), grouptest.Visible(access.Private))
+	for who, reader := range map[string]*browser{"a stranger": d.browser(t), "an outsider": b} {
+		if s := reader.get("/groups/house"); !s.says("house/forge") || s.says("house/vault") {
+			t.Errorf("the groups that %s sees: %s", who, s.Body)
+		}
+		if s := reader.get("/house/forge"); s.path != "/groups/house/forge" {
+			t.Errorf("%s at the short address of an inner group: %s", who, s.path)
+		}
+	}
+	if w := b.send("GET", "/house/vault", nil); w.Code != http.StatusNotFound {
+		t.Errorf("a group that is not seen: %d", w.Code)
+	}
 	d.exec(t, `update namespaces set visibility = 0 where full_path = 'elsewhere'`)
 	for path, want := range map[string]int{
 		"/groups/elsewhere": 404, "/groups/none": 404, "/nobody-here": 404, "/groups/" + u.Username: 404, fmt.Sprintf("/groups/%d", d.house.ID): 404, "/admin": 404,

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"stithy/internal/gitstore"
 	"stithy/internal/kit/access"
@@ -59,6 +60,33 @@ func (d *doors) jobID(t testing.TB, pipelineID int64, name string) int64 {
 	}
 	t.Fatalf("no job %s", name)
 	return 0
+}
+
+func TestAPipelineThatWaitsForSomebodyTakesNoTime(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	d.configure(t, d.hidden, "main", "Say what happens", stages)
+	b, ann := d.signedIn(t, access.Maintainer, d.hidden)
+	pl := d.pipeline(t, ann, d.hidden, "main")
+	page := fmt.Sprintf("/house/hidden/-/pipelines/%d", pl.ID)
+	at := d.Clock.Now().Add(-time.Hour)
+	d.exec(t, `update jobs set status = 'success', started_at = $2, finished_at = $2::timestamptz + interval '50 seconds' where pipeline_id = $1 and name <> 'ship'`, pl.ID, at)
+	for status, want := range map[string]string{"manual": "ran for 50 s", "running": "50 s so far", "success": "took 50 s"} {
+		d.exec(t, `update pipelines set status = $2, started_at = $3, finished_at = case when $2 = 'success' then now() end where id = $1`, pl.ID, status, at)
+		for _, path := range []string{page, "/house/hidden/-/pipelines"} {
+			if s := b.get(path); !s.says(want) {
+				t.Errorf("%s at %s does not say %q: %s", status, path, want, s.Body)
+			}
+		}
+	}
+	id := d.jobID(t, pl.ID, "compile")
+	d.exec(t, `update jobs set started_at = null, finished_at = null where id = $1`, id)
+	for status, follows := range map[string]bool{"created": true, "pending": true, "scheduled": true, "manual": false, "success": false} {
+		d.exec(t, `update jobs set status = $2 where id = $1`, id, status)
+		if s := b.get(jobPage(d.hidden, id, "")); s.says(`data-live="3"`) != follows || strings.Contains(s.Body.String(), "/live.") != follows {
+			t.Errorf("a job that is %s: %s", status, s.Body)
+		}
+	}
 }
 
 func TestAPipelineIsShownAndSteeredOnItsPage(t *testing.T) {

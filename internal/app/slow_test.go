@@ -113,7 +113,7 @@ func stalling(place string, kind, size int) []byte {
 	media, begin, header, fill := kindsOfBodies[kind].media, kindsOfBodies[kind].begin, "", "a"
 	switch {
 	case strings.Contains(place, "git-upload-pack"):
-		media, begin, fill = "application/x-git-upload-pack-request", "", "0032have "+strings.Repeat("0", 40)+"\n"
+		media, fill = "application/x-git-upload-pack-request", "0032have "+strings.Repeat("0", 40)+"\n"
 		if kind%2 == 0 {
 			header, begin = "Git-Protocol: version=2\r\n", "0012command=fetch0001"
 		} else {

@@ -152,21 +152,21 @@ func (s *Server) knows(c ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions,
 		return &ssh.Permissions{Extensions: map[string]string{ofUser: strconv.FormatInt(k.ID, 10)}}, nil
 	}
 	if err != nil && !fault.Is(err, fault.NotFound) {
-		return nil, s.failed("looking for a key", err)
+		return nil, s.failed(ctx, "looking for a key", err)
 	}
 	machine, err := s.DeployKeys.FindByFingerprint(ctx, fingerprint)
 	if err == nil {
 		return &ssh.Permissions{Extensions: map[string]string{ofDeploy: strconv.FormatInt(machine.ID, 10), "fingerprint": fingerprint}}, nil
 	}
 	if !fault.Is(err, fault.NotFound) {
-		return nil, s.failed("looking for a deploy key", err)
+		return nil, s.failed(ctx, "looking for a deploy key", err)
 	}
 	return nil, errKey
 }
 
 // failed makes an error of looking for a key known, to the client as well: it would take it for a refusal of its key.
-func (s *Server) failed(doing string, err error) error {
-	s.Log.Error(doing, "error", err, cause(err))
+func (s *Server) failed(ctx context.Context, doing string, err error) error {
+	s.Log.LogAttrs(ctx, slog.LevelError, doing, slog.Any("error", err), cause(err))
 	return &ssh.BannerError{Err: err, Message: unavailable + "\n"}
 }
 

@@ -147,7 +147,7 @@ func (s *Server) finish(channel ssh.Channel, err error) {
 			text = words.text
 		}
 		if !ok || err != error(words) { //nolint:errorlint // what is joined to the words says why, and is for the log
-			s.Log.Warn("serving git over SSH", "error", err, cause(err))
+			s.Log.LogAttrs(context.Background(), slog.LevelWarn, "serving git over SSH", slog.Any("error", err), cause(err))
 		}
 		_, _ = io.WriteString(channel.Stderr(), clean(text)+"\n")
 	}

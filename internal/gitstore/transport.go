@@ -104,7 +104,6 @@ func (r *Repo) takeIn(ctx context.Context, in io.Reader) (said io.ReadSeeker, do
 	_ = os.Remove(file.Name()) // it lives as long as it is open
 	done = func() { _ = file.Close(); free() }
 	_, err = file.Write(held)
-	held = nil
 	if err == nil {
 		var more int64
 		if more, err = io.Copy(file, io.LimitReader(in, maxRequest-maxHeld)); more == maxRequest-maxHeld {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -104,6 +105,7 @@ func detailed(st Status, warnings bool, path string) detailedStatus {
 }
 
 type span struct {
+	PipelineID int64
 	StartedAt  time.Time
 	FinishedAt time.Time
 }
@@ -126,17 +128,35 @@ func worked(spans []span) time.Duration {
 	return total
 }
 
+// Ran is for how long something of pipelines ran, so far, of those of which something did.
+func (s *Service) Ran(ctx context.Context, pipelineIDs ...int64) (map[int64]time.Duration, error) {
+	spans, err := postgres.All[span](ctx, s.DB, sqlSpans, pipelineIDs, s.Clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	ran := map[int64]time.Duration{}
+	for len(spans) > 0 {
+		id := spans[0].PipelineID
+		n := slices.IndexFunc(spans, func(sp span) bool { return sp.PipelineID != id })
+		if n < 0 {
+			n = len(spans)
+		}
+		ran[id], spans = worked(spans[:n]), spans[n:]
+	}
+	return ran, nil
+}
+
 func (s *Service) fullForm(ctx context.Context, p *project.Project, pl *Pipeline) (fullForm, error) {
 	f := fullForm{
 		basicForm: s.basicForm(p, pl), BeforeSHA: pl.BeforeSHA, Tag: pl.Tag, YAMLErrors: pl.YAMLErrors, StartedAt: httpapi.At(pl.StartedAt),
 		FinishedAt: httpapi.At(pl.FinishedAt), CommittedAt: httpapi.At(pl.CommittedAt), Name: pl.Name,
 	}
-	spans, err := postgres.All[span](ctx, s.DB, sqlSpans, pl.ID, s.Clock.Now())
+	ran, err := s.Ran(ctx, pl.ID)
 	if err != nil {
 		return f, err
 	}
-	if len(spans) > 0 {
-		f.Duration = new(int(worked(spans).Seconds()))
+	if d, any := ran[pl.ID]; any {
+		f.Duration = new(int(d.Seconds()))
 	}
 	if pl.StartedAt != nil {
 		f.QueuedDuration = new(int(pl.StartedAt.Sub(pl.CreatedAt).Seconds()))

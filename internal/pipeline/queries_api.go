@@ -14,9 +14,9 @@ const (
 		and status in ('failed', 'canceled'))`
 	sqlWarned = `select distinct pipeline_id from jobs where pipeline_id = any($1::bigint[]) and not retried and not bridge and allow_failure
 		and status in ('failed', 'canceled')`
-	// sqlSpans are the times that something of a pipeline ran, the retried records too.
-	sqlSpans = `select started_at, coalesce(finished_at, $2) as finished_at from jobs where pipeline_id = $1 and started_at is not null
-		order by started_at, id limit 100000`
+	// sqlSpans are the times that something of pipelines ran, the retried records too.
+	sqlSpans = `select pipeline_id, started_at, coalesce(finished_at, $2) as finished_at from jobs where pipeline_id = any($1) and started_at is not null
+		order by pipeline_id, started_at, id limit 100000`
 	sqlCoverage = `select avg(coverage) from jobs where pipeline_id = $1 and not retried and coverage is not null`
 
 	// Whether a pipeline is another one of the same project, or a child of it, at

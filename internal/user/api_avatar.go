@@ -1,6 +1,7 @@
 package user
 
 import (
+	"log/slog"
 	"net/http"
 	"strconv"
 
@@ -30,7 +31,7 @@ func (s *Service) serveAvatar(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 	case r.Context().Err() != nil: // the client went away
 	case err != nil:
-		s.log.ErrorContext(r.Context(), "serving avatar failed", "error", err, "user_id", id, httpapi.Cause(err))
+		s.log.LogAttrs(r.Context(), slog.LevelError, "serving avatar failed", slog.Any("error", err), slog.Int64("user_id", id), httpapi.Cause(err))
 		status := http.StatusInternalServerError
 		if fault.Is(httpapi.Away(err), fault.Unavailable) {
 			status = http.StatusServiceUnavailable

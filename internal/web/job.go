@@ -27,6 +27,8 @@ func (d *Door) oneJobPages() []page {
 // jobBody is one job.
 type jobBody struct {
 	ID          int64
+	Says        string // for those who hear the page, when it changes
+	Live        int    // seconds until a job that has not started may have
 	Status      status
 	Why         string
 	Stage       string
@@ -99,8 +101,12 @@ func (x *visit) showJob() error {
 		return err
 	}
 	options := []option{x.within("jobs", place{Title: "#" + strconv.FormatInt(j.ID, 10)})}
-	if body.Log != nil {
+	switch {
+	case body.Log != nil:
 		options = append(options, x.scripted(x.logScript))
+	case !j.Status.Complete() && j.Status != pipeline.Running && j.Status != pipeline.Manual:
+		body.Live, body.Says = lookAgain, j.Name+": "+body.Status.Text
+		options = append(options, x.scripted(x.liveScript))
 	}
 	return x.show(http.StatusOK, "job", j.Name, body, options...)
 }

@@ -12,12 +12,15 @@ import (
 	"stithy/internal/project"
 )
 
-// ownersProjects is how many projects the page of a person or group shows.
-const ownersProjects = 20
+const (
+	ownersProjects = 20  // that the page of a person or group shows at a time
+	ownersGroups   = 100 // that the page of a group shows of those in it
+)
 
 // ownerBody is a person or a group, and those of their projects that the reader sees.
 type ownerBody struct {
 	Path, Description string
+	Groups            []string // in it, by their paths
 	Projects          []homeProject
 	Prev, Next        string
 }
@@ -62,7 +65,15 @@ func (x *visit) showGroup(full string) error {
 	if err != nil {
 		return err
 	}
-	return x.showOwner(g.Name, ownerBody{Path: g.FullPath, Description: g.Description}, "/groups/"+g.FullPath,
+	below, err := x.Groups.List(x.r.Context(), x.actor, group.Filter{Below: g, Direct: true, All: true}, paging.Request{Page: 1, PerPage: ownersGroups})
+	if err != nil {
+		return err
+	}
+	body := ownerBody{Path: g.FullPath, Description: g.Description}
+	for i := range below.Items {
+		body.Groups = append(body.Groups, below.Items[i].FullPath)
+	}
+	return x.showOwner(g.Name, body, "/groups/"+g.FullPath,
 		project.Filter{Group: &project.GroupScope{ID: g.ID, Own: true, Below: true}})
 }
 

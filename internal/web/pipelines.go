@@ -165,9 +165,9 @@ func (x *visit) pipelinePath(id int64) string {
 // pipelineRows are pipelines with their commits and whoever made them.
 func (x *visit) pipelineRows(pipelines []pipeline.Pipeline) ([]pipelineRow, error) {
 	var all []*pipeline.Pipeline
-	var people []int64
+	var ids, people []int64
 	for i := range pipelines {
-		all = append(all, &pipelines[i])
+		all, ids = append(all, &pipelines[i]), append(ids, pipelines[i].ID)
 		if id := pipelines[i].UserID; id != nil {
 			people = append(people, *id)
 		}
@@ -184,9 +184,16 @@ func (x *visit) pipelineRows(pipelines []pipeline.Pipeline) ([]pipelineRow, erro
 	if err != nil {
 		return nil, err
 	}
+	ran, err := x.Pipelines.Ran(x.r.Context(), ids...)
+	if err != nil {
+		return nil, err
+	}
 	rows := make([]pipelineRow, 0, len(all))
 	for _, pl := range all {
 		row := x.pipelineRow(pl, commits[pl.SHA], briefs)
+		if d, any := ran[pl.ID]; any {
+			row.Took = ranFor(pl.Status, d)
+		}
 		if warnings[pl.ID] {
 			row.Status = warned
 		}
@@ -216,7 +223,7 @@ var sourceWords = map[pipeline.Source]string{
 func (x *visit) pipelineRow(pl *pipeline.Pipeline, c *gitstore.Commit, people map[int64]user.Brief) pipelineRow {
 	row := pipelineRow{
 		ID: pl.ID, Path: x.pipelinePath(pl.ID), Ref: pl.Ref, Tag: pl.Tag, SHA: pl.SHA[:min(8, len(pl.SHA))], Status: statusOf(pl.Status),
-		Source: sourceWords[pl.Source], When: x.moment(&pl.CreatedAt), Took: x.took(pl.StartedAt, pl.FinishedAt), Title: fmt.Sprintf("Pipeline #%d", pl.ID),
+		Source: sourceWords[pl.Source], When: x.moment(&pl.CreatedAt), Title: fmt.Sprintf("Pipeline #%d", pl.ID),
 	}
 	switch {
 	case pl.Name != nil && *pl.Name != "":
@@ -243,6 +250,17 @@ func (x *visit) took(from, to *time.Time) string {
 		return lasted(max(0, x.Clock.Now().Sub(*from))) + " so far"
 	}
 	return "took " + lasted(max(0, to.Sub(*from)))
+}
+
+// ranFor says for how long something of a pipeline ran. While it waits for somebody no clock runs.
+func ranFor(st pipeline.Status, d time.Duration) string {
+	switch {
+	case st.Complete():
+		return "took " + lasted(d)
+	case st == pipeline.Running:
+		return lasted(d) + " so far"
+	}
+	return "ran for " + lasted(d)
 }
 
 // lasted writes how long something took.

@@ -61,6 +61,12 @@ func (x *visit) enterProject(needs access.Ability) error {
 	if err == nil && !access.Holds(x.actor, needs, p.Place()) {
 		err = fault.New(fault.NotFound)
 	}
+	if fault.Is(err, fault.NotFound) && x.reading() && x.r.URL.Path == "/"+asked {
+		if g, err := x.Groups.FindByRef(x.r.Context(), x.actor, plain); err == nil {
+			x.redirect("/groups/" + g.FullPath)
+			return errSent
+		}
+	}
 	switch {
 	case fault.Is(err, fault.NotFound) && x.account == nil && x.reading():
 		x.askToSignIn()

@@ -1,5 +1,6 @@
 // Keeps the part of a page that changes by itself fresh: asks for the page again
-// now and then, and puts that part in its place. What has the focus keeps it.
+// now and then, and puts that part in its place. What has the focus keeps it. A
+// page that has become another one is loaded.
 (() => {
   "use strict";
   const said = document.getElementById("said");
@@ -13,7 +14,7 @@
       if (answer.status >= 400 && answer.status < 500 && answer.status !== 429) return;
       if (!answer.ok) throw new Error(answer.status);
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live");
-      if (!fresh) return;
+      if (!fresh) return location.reload();
       fails = 0;
       replace(fresh);
     } catch {

@@ -124,7 +124,7 @@ func (p *parked) wait() {
 		return
 	}
 	_ = p.conn.SetReadDeadline(time.Time{})
-	p.conn.unread, p.conn.waited = append(p.unread, first[:n]...), &p.ticket
+	p.conn.unread, p.conn.waited = slices.Concat(p.unread, first[:n]), &p.ticket
 	select {
 	case p.conn.lot.back <- p.conn:
 	case <-p.conn.lot.closed:

@@ -322,6 +322,6 @@ func (r noRows) Conn() *pgx.Conn                              { return nil }
 type noBatch struct{ err error }
 
 func (b noBatch) Exec() (pgconn.CommandTag, error) { return pgconn.CommandTag{}, b.err }
-func (b noBatch) Query() (pgx.Rows, error)         { return noRows{b.err}, b.err }
-func (b noBatch) QueryRow() pgx.Row                { return row{noRows{b.err}} }
+func (b noBatch) Query() (pgx.Rows, error)         { return noRows(b), b.err }
+func (b noBatch) QueryRow() pgx.Row                { return row{noRows(b)} }
 func (b noBatch) Close() error                     { return b.err }

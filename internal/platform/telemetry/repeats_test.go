@@ -30,7 +30,7 @@ func TestOneCauseIsOneLineInAnInterval(t *testing.T) {
 	log.Error("request failed", telemetry.CauseKey, "proxy")
 	log.Error("request failed", "error", "of its own")
 	log.Error("request failed", "error", "of its own")
-	log.Error("request failed", slog.Attr{})
+	log.LogAttrs(t.Context(), slog.LevelError, "request failed", slog.Attr{})
 	if got := lines(); strings.Count(got, "\n") != 4 {
 		t.Errorf("another cause, and none: %s", got)
 	}
