@@ -155,7 +155,7 @@ func (s *Service) fullForm(ctx context.Context, p *project.Project, pl *Pipeline
 	if err != nil {
 		return f, err
 	}
-	if d, any := ran[pl.ID]; any {
+	if d, ok := ran[pl.ID]; ok {
 		f.Duration = new(int(d.Seconds()))
 	}
 	if pl.StartedAt != nil {

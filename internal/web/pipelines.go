@@ -191,7 +191,7 @@ func (x *visit) pipelineRows(pipelines []pipeline.Pipeline) ([]pipelineRow, erro
 	rows := make([]pipelineRow, 0, len(all))
 	for _, pl := range all {
 		row := x.pipelineRow(pl, commits[pl.SHA], briefs)
-		if d, any := ran[pl.ID]; any {
+		if d, ok := ran[pl.ID]; ok {
 			row.Took = ranFor(pl.Status, d)
 		}
 		if warnings[pl.ID] {
