@@ -59,7 +59,7 @@ type writeParams struct {
 	sectionParams
 	Branch  string `param:"branch" doc:"Branch that gets the commit; the default branch when empty"`
 	File    string `param:"file" default:"CHANGELOG.md" doc:"Path of the file"`
-	Message string `param:"message" max:"1048576" doc:"Message of the commit"`
+	Message string `param:"message" bytes:"1048576" doc:"Message of the commit"`
 }
 
 func (s *Service) handleWrite(ctx context.Context, call httpapi.Call[*project.Project, writeParams]) (int, error) {

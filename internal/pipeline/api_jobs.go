@@ -264,7 +264,7 @@ func (s *Service) handleRetryJob(ctx context.Context, call httpapi.Call[*project
 
 type keyValue struct {
 	Key   string `param:"key" required:"true" doc:"Name of the variable"`
-	Value string `param:"value" required:"true" max:"1048576" doc:"Value of the variable"`
+	Value string `param:"value" required:"true" bytes:"1048576" doc:"Value of the variable"`
 }
 
 type playParams struct {

@@ -79,7 +79,7 @@ func (s *Service) handleLint(ctx context.Context, call httpapi.Call[*project.Pro
 
 type lintContentParams struct {
 	project.Ref
-	Content     string `param:"content" required:"true" max:"1048576" doc:"The configuration"`
+	Content     string `param:"content" required:"true" bytes:"1048576" doc:"The configuration"`
 	DryRun      bool   `param:"dry_run" doc:"Also plan a pipeline"`
 	IncludeJobs bool   `param:"include_jobs" doc:"Show the jobs"`
 	RefName     string `param:"ref" doc:"Branch or tag that a pipeline is planned for"`

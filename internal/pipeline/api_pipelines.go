@@ -256,7 +256,7 @@ func (s *Service) handleGet(ctx context.Context, call httpapi.Call[*project.Proj
 
 type variableParams struct {
 	Key   string `param:"key" required:"true" doc:"Name of the variable"`
-	Value string `param:"value" required:"true" max:"1048576" doc:"Value of the variable"`
+	Value string `param:"value" required:"true" bytes:"1048576" doc:"Value of the variable"`
 	Type  string `param:"variable_type" default:"env_var" enum:"env_var,file" doc:"How jobs see it"`
 }
 

@@ -231,7 +231,7 @@ func (s *Service) handleAddScheduleVariable(ctx context.Context, call httpapi.Ca
 type changeScheduleVariableParams struct {
 	scheduleRef
 	Key   string              `param:"key" doc:"Name of the variable"`
-	Value httpapi.Opt[string] `param:"value" max:"1048576" doc:"Value of the variable"`
+	Value httpapi.Opt[string] `param:"value" bytes:"1048576" doc:"Value of the variable"`
 	Type  httpapi.Opt[string] `param:"variable_type" enum:"env_var,file" doc:"How jobs see it"`
 }
 

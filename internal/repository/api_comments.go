@@ -62,7 +62,7 @@ func (s *Service) handleComments(ctx context.Context, call httpapi.Call[*project
 
 type commentParams struct {
 	commitParams
-	Note     string              `param:"note" required:"true" max:"1048576" doc:"Text"`
+	Note     string              `param:"note" required:"true" bytes:"1048576" doc:"Text"`
 	Path     httpapi.Opt[string] `param:"path" doc:"File that the comment is about"`
 	Line     httpapi.Opt[int]    `param:"line" doc:"Line of the file"`
 	LineType httpapi.Opt[string] `param:"line_type" enum:"new,old" doc:"Whether the line is one that came or one that went"`

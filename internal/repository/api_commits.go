@@ -305,7 +305,7 @@ type pickParams struct {
 
 type cherryPickParams struct {
 	pickParams
-	Message string `param:"message" max:"1048576" doc:"Message in place of the usual one"`
+	Message string `param:"message" bytes:"1048576" doc:"Message in place of the usual one"`
 }
 
 type dryRunForm struct {
@@ -337,7 +337,7 @@ type actionParams struct {
 	Action       string              `param:"action" required:"true" enum:"create,update,move,delete,chmod" doc:"What to do"`
 	FilePath     string              `param:"file_path" required:"true" doc:"Path of the file"`
 	PreviousPath string              `param:"previous_path" doc:"Path that the file had; for move"`
-	Content      httpapi.Opt[string] `param:"content" max:"104857600" doc:"Content; for create, update and move"`
+	Content      httpapi.Opt[string] `param:"content" bytes:"104857600" doc:"Content; for create, update and move"`
 	Encoding     string              `param:"encoding" enum:"text,base64" default:"text" doc:"How the content is written"`
 	LastCommitID string              `param:"last_commit_id" doc:"Last commit of the file that the client knows"`
 	Exec         httpapi.Opt[bool]   `param:"execute_filemode" doc:"Whether the file is a program"`
@@ -346,7 +346,7 @@ type actionParams struct {
 type writeCommitParams struct {
 	project.Ref
 	Branch        string            `param:"branch" required:"true" blank:"refuse" doc:"Branch to commit to"`
-	CommitMessage string            `param:"commit_message" required:"true" blank:"refuse" max:"1048576" doc:"Message"`
+	CommitMessage string            `param:"commit_message" required:"true" blank:"refuse" bytes:"1048576" doc:"Message"`
 	Actions       []actionParams    `param:"actions" required:"true" doc:"Edits, all of which are made or none"`
 	StartBranch   string            `param:"start_branch" doc:"Branch that a new branch begins at"`
 	StartSHA      string            `param:"start_sha" doc:"Commit that a new branch begins at"`

@@ -264,7 +264,7 @@ type editParams struct {
 	project.Ref
 	FilePath      string            `param:"file_path" doc:"URL-encoded path of the file"`
 	Branch        string            `param:"branch" required:"true" blank:"refuse" doc:"Branch to commit to"`
-	CommitMessage string            `param:"commit_message" required:"true" blank:"refuse" max:"1048576" doc:"Message"`
+	CommitMessage string            `param:"commit_message" required:"true" blank:"refuse" bytes:"1048576" doc:"Message"`
 	StartBranch   string            `param:"start_branch" doc:"Branch that a new branch begins at"`
 	AuthorName    string            `param:"author_name" doc:"Name of the author"`
 	AuthorEmail   string            `param:"author_email" doc:"Address of the author"`
@@ -288,7 +288,7 @@ func (p editParams) draft(do string) CommitDraft {
 
 type contentParams struct {
 	editParams
-	Content  string `param:"content" required:"true" max:"104857600" doc:"Content"`
+	Content  string `param:"content" required:"true" bytes:"104857600" doc:"Content"`
 	Encoding string `param:"encoding" enum:"text,base64" default:"text" doc:"How the content is written"`
 }
 

@@ -101,7 +101,7 @@ type createTagParams struct {
 	project.Ref
 	TagName string `param:"tag_name" required:"true" doc:"Name of the tag"`
 	At      string `param:"ref" required:"true" doc:"Branch, tag or commit that it names"`
-	Message string `param:"message" max:"1048576" doc:"Message; with one the tag is annotated"`
+	Message string `param:"message" bytes:"1048576" doc:"Message; with one the tag is annotated"`
 }
 
 func (s *Service) handleCreateTag(ctx context.Context, call httpapi.Call[*project.Project, createTagParams]) (tagForm, error) {

@@ -70,7 +70,7 @@ type Settings struct {
 	UserShowAddSSHKeyMessage            bool     `json:"user_show_add_ssh_key_message" doc:"Remind people without an SSH key to add one"`
 	AbuseNotificationEmail              Text     `json:"abuse_notification_email" doc:"Address that abuse reports are sent to"`
 	EnforceTerms                        bool     `json:"enforce_terms" needs:"terms" doc:"People must accept the terms of service; needs terms"`
-	Terms                               Text     `json:"terms" max:"65535" doc:"Terms of service, in Markdown"`
+	Terms                               Text     `json:"terms" max:"65535" bytes:"262144" doc:"Terms of service, in Markdown"`
 
 	// Signing in, and the tokens that stand for it.
 	PasswordAuthenticationEnabledForWeb      bool     `json:"password_authentication_enabled_for_web" doc:"People may sign in to the pages with a password"`

@@ -64,7 +64,7 @@ func presentGPGKey(k GPGKey) gpgKeyForm {
 }
 
 type newGPGKeyParams struct {
-	Key string `param:"key" required:"true" max:"1048576" doc:"Armored public key"`
+	Key string `param:"key" required:"true" bytes:"1048576" doc:"Armored public key"`
 }
 
 type newUserGPGKeyParams struct {

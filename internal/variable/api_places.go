@@ -132,7 +132,7 @@ func (a placeAttributes) apply(v *Variable) {
 type createInParams struct {
 	placeRef
 	Key    string            `param:"key" required:"true" doc:"Key of the variable: letters, digits and _, 255 characters at the most"`
-	Value  secretbox.Secret  `param:"value" required:"true" max:"1048576" doc:"Value of the variable"`
+	Value  secretbox.Secret  `param:"value" required:"true" bytes:"1048576" doc:"Value of the variable"`
 	Hidden httpapi.Opt[bool] `param:"masked_and_hidden" doc:"Hide its value in job logs, and never show it again"`
 	placeAttributes
 }
@@ -154,7 +154,7 @@ func (s *Service) handleCreateIn(ctx context.Context, call httpapi.Call[*member.
 // a variable cannot be renamed.
 type updateInParams struct {
 	keyRef
-	Value httpapi.Opt[secretbox.Secret] `param:"value" max:"1048576" doc:"Value of the variable"`
+	Value httpapi.Opt[secretbox.Secret] `param:"value" bytes:"1048576" doc:"Value of the variable"`
 	placeAttributes
 }
 

@@ -97,7 +97,7 @@ type decoder func(dst reflect.Value, node any) bool
 //	default:"20"     what an absent value means
 //	format:"date"    a day, not an instant
 //	split:"comma"    a list may come as one string
-//	max:"1048576"    most bytes of a text, where it may be longer than most are
+//	bytes:"1048576"  most bytes of a text, where it may be longer than most are
 func compile(t reflect.Type, path []string) plan {
 	p := plan{validates: t.Implements(reflect.TypeFor[Validator]())}
 	for _, f := range reflect.VisibleFields(t) {
@@ -329,7 +329,7 @@ const maxText = 64 << 10
 
 func stringDecoder(tag reflect.StructTag) decoder {
 	most := maxText
-	if declared := tag.Get("max"); declared != "" {
+	if declared := tag.Get("bytes"); declared != "" {
 		n, err := strconv.Atoi(declared)
 		if err != nil {
 			panic("httpapi: not a number of bytes: " + declared)

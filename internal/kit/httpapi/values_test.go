@@ -246,7 +246,7 @@ func TestAFileThatDoesNotFitInMemoryIsOnlyMeasured(t *testing.T) {
 		File *File `param:"file"`
 	}]("POST /things")
 	texts, _ := capture[struct {
-		Text string `param:"file" max:"10485760"`
+		Text string `param:"file" bytes:"10485760"`
 	}]("POST /texts")
 	d := open(t, endpoint, texts)
 	contentType, body := multipartBody(t, func(w *multipart.Writer) {
@@ -278,8 +278,8 @@ func TestATextHasAMostBytes(t *testing.T) {
 		Text  string      `param:"text"`
 		Given Opt[string] `param:"given"`
 		List  []string    `param:"list"`
-		Short string      `param:"short" max:"10"`
-		Long  string      `param:"long" max:"100000"`
+		Short string      `param:"short" bytes:"10"`
+		Long  string      `param:"long" bytes:"100000"`
 	}]("POST /things")
 	d := open(t, endpoint)
 	for name, most := range map[string]int{"text": maxText, "given": maxText, "list": maxText, "short": 10, "long": 100000} {
