@@ -176,6 +176,7 @@ var (
 	errProject = fault.Say(fault.NotFound, "The project you were looking for could not be found or you don't have permission to view it.")
 	errClosed  = fault.Say(fault.Forbidden, "Git access over HTTP is not allowed")
 	errMedia   = fault.New(fault.UnsupportedMedia)
+	errBody    = fault.Say(fault.BadParams, "The body is not what its header says.")
 )
 
 // ServeHTTP answers a git client.
@@ -275,15 +276,26 @@ func (d *Door) exchange(w http.ResponseWriter, r *http.Request, by visitor, p *p
 func decoded(r *http.Request) (io.Reader, error) {
 	switch r.Header.Get("Content-Encoding") {
 	case "", "identity":
-		return r.Body, nil
+		return theirs{r.Body}, nil
 	case "gzip", "x-gzip":
 		body, err := gzip.NewReader(r.Body)
 		if err != nil {
-			return nil, fault.Say(fault.BadParams, "The body is not what its header says.")
+			return nil, errBody
 		}
-		return body, nil
+		return theirs{body}, nil
 	}
 	return nil, errMedia
+}
+
+// theirs is what a client sends. Where it cannot be read, the client is told so.
+type theirs struct{ io.Reader }
+
+func (t theirs) Read(b []byte) (int, error) {
+	n, err := t.Reader.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = errors.Join(errBody, err)
+	}
+	return n, err
 }
 
 func mediaType(r *http.Request) string {
