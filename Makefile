@@ -23,7 +23,7 @@ LINT := bin/tools/golangci-lint
 GOTEST := bin/tools/gotestsum --no-color --format-hide-empty-pkg
 
 # Steps of check, in order.
-CHECKS := check-format check-tidy check-generated lint archtest mutate-check calm race fuzz-small conformance storm-small e2e pages small threats
+CHECKS := check-format check-tidy check-generated lint archtest mutate-check calm race fuzz-small conformance e2e pages small threats
 
 # There is memory enough: the linter and the race detector spend their time on collecting it.
 SPACIOUS := GOGC=400

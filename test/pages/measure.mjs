@@ -124,7 +124,7 @@ async function stuck(tab) {
 async function measure(page) {
   const { context, tab } = await open(page);
   let got;
-  for (let attempt = 0; attempt < 4; attempt++) {
+  for (let attempt = 0; attempt < 8; attempt++) {
     const fresh = attempt ? await open(page) : { context, tab };
     const cold = await load(fresh.tab, page);
     const seen = await fresh.tab.evaluate(timing);
