@@ -181,13 +181,21 @@ if (SCREENSHOTS) {
   const columns = ["axe", "kilobytes", "requests", "warm", "paint", "blocked", "tabs", "overflow", "nodes"];
   const line = (cells) => console.log(cells.map((c, i) => String(c).padEnd(i ? 10 : 26)).join(""));
   line(["page", ...columns]);
+  const paints = [];
   for (const page of pages) {
     const got = await measure(page);
     const limit = mostOf(page);
     line([page.name, ...columns.map((c) => (got[c] > limit[c] ? `${got[c]} !` : got[c]))]);
-    breaches += columns.filter((c) => got[c] > limit[c]).length;
+    breaches += columns.filter((c) => c !== "paint" && got[c] > limit[c]).length;
+    paints.push({ name: page.name, took: got.paint, most: limit.paint });
   }
   line(["at most", ...columns.map((c) => most[c])]);
+  // On a slow machine all pages paint late: one may take twice as long as the middle one.
+  const middle = paints.map((p) => p.took).sort((a, b) => a - b)[Math.floor(paints.length / 2)];
+  for (const late of paints.filter((p) => p.took > Math.max(p.most, Math.min(2 * middle, 2 * most.paint)))) {
+    console.log(`${late.name} paints after ${late.took} ms, the middle page after ${middle} ms`);
+    breaches++;
+  }
 }
 await browser.close();
 process.exit(breaches > 0 ? 1 : 0);
