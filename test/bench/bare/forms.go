@@ -31,7 +31,7 @@ type self struct {
 	Followers        int        `json:"followers"`
 	Following        int        `json:"following"`
 	IsFollowed       bool       `json:"is_followed"`
-	LocalTime        *string    `json:"local_time"`
+	LocalTime        string     `json:"local_time"`
 	LastSignInAt     *moment    `json:"last_sign_in_at"`
 	ConfirmedAt      *moment    `json:"confirmed_at"`
 	LastActivityOn   *day       `json:"last_activity_on"`

@@ -136,6 +136,7 @@ func (s *server) self(w http.ResponseWriter, r *http.Request) {
 	if u.CommitEmail == "" {
 		u.CommitEmail = u.Email
 	}
+	u.LocalTime = time.Now().UTC().Format("3:04 PM")
 	switch {
 	case u.JobTitle != "" && u.Organization != "":
 		u.WorkInformation = new(u.JobTitle + " at " + u.Organization)
