@@ -3,6 +3,10 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
+# The binary and the tests are compiled in one way: what one step built, the next need not build. Only the race detector needs C.
+export CGO_ENABLED := 0
+export GOFLAGS := $(GOFLAGS) -trimpath
+
 # What is tested from inside; test/ drives the built binary from outside. archtest and ledger have a step of their own.
 PACKAGES := ./cmd/... ./db/... ./internal/... ./web/...
 # The race detector makes tests five times as long. It sees the rooms that start goroutines or lock something, but for app, whose
@@ -41,14 +45,14 @@ dev: build ## Run a server on http://127.0.0.1:8080 with its data in tmp/dev
 	exec bin/stithy serve
 
 build: ## Build bin/stithy
-	go build -trimpath -buildvcs=$(STAMP_COMMIT) -o bin/stithy ./cmd/stithy
+	go build -ldflags="-s -w" -buildvcs=$(STAMP_COMMIT) -o bin/stithy ./cmd/stithy
 
 test: $(TOOLS) ## Run the tests
 	$(GOTEST) --format pkgname -- -timeout 10m $(PACKAGES)
 
 race: $(TOOLS) ## Run the tests of rooms that share memory with the race detector
 	@mkdir -p $(REPORT)
-	$(SPACIOUS) $(GOTEST) --format pkgname -- -race -vet=off -timeout 15m $(RACED) | tee $(REPORT)/race.txt
+	CGO_ENABLED=1 $(SPACIOUS) $(GOTEST) --format pkgname -- -race -vet=off -timeout 15m $(RACED) | tee $(REPORT)/race.txt
 
 calm: $(TOOLS) ## Run the tests of the other rooms
 	@mkdir -p $(REPORT)
@@ -60,7 +64,10 @@ lint: $(TOOLS) ## Run go vet, as one of them, and the linters
 fmt: $(TOOLS) ## Format the source
 	$(LINT) fmt
 
-generate: build ## Write what follows from the code: docs/api, db/schema.sql, docs/operations/configuration.md
+templates: $(TOOLS) ## Write the Go of the templates of pages
+	bin/tools/templ generate -log-level warn -path internal/web
+
+generate: templates build ## Write what follows from the code: templates, docs/api, db/schema.sql, docs/operations/configuration.md
 	mkdir -p docs/api docs/operations
 	bin/stithy openapi --write docs/api
 	tools/configuration > docs/operations/configuration.md
@@ -134,7 +141,7 @@ runners: build ## Let LOAD_RUNNERS runners wait on one node, 10,000 by default, 
 
 chaos: build ## Kill a node amid CHAOS_CREATES creations of accounts, 2,000 by default, CHAOS_PUSHES pushes, 200, and CHAOS_PIPELINES pipelines, 100; push a gigabyte; store 60 random pipelines in each of CHAOS_STORMS storms, 84
 	STITHY_TEST_STORMS=$${CHAOS_STORMS:-84} STITHY_TEST_SHAPES=20 go test -run StoredStatuses -count=1 -timeout 90m ./internal/pipeline
-	STITHY_BIN=$(CURDIR)/bin/stithy STITHY_E2E_CREATES=$${CHAOS_CREATES:-2000} STITHY_TEST_PUSHES=$${CHAOS_PUSHES:-200} \
+	CGO_ENABLED=1 STITHY_BIN=$(CURDIR)/bin/stithy STITHY_E2E_CREATES=$${CHAOS_CREATES:-2000} STITHY_TEST_PUSHES=$${CHAOS_PUSHES:-200} \
 		STITHY_TEST_PUSH_MB=$${CHAOS_PUSH_MB:-1024} STITHY_TEST_PIPELINES=$${CHAOS_PIPELINES:-100} \
 		go test -race -run 'TwoNodes|MN02|InFlight|DL14|DL15|LargePush' -count=1 -timeout 40m -v ./test/e2e
 
@@ -168,11 +175,16 @@ check-format:
 	@stray=$$(find . -name node_modules -prune -o -name '*.go' -print | xargs gofmt -l); \
 	if [ -n "$$stray" ]; then echo "not formatted, run make fmt:"; echo "$$stray"; exit 1; fi
 
+# Of the modules of tools it is enough that their sums are whole: their tests are not ours.
 check-tidy:
 	go mod tidy -diff
+	go -C tools list -deps tool >/dev/null
+	go -C tools/s3 list -deps tool >/dev/null
+	go -C test/runner list -deps . >/dev/null
 
 # db/schema.sql has a test of its own among those of platform/postgres.
-check-generated: build
+check-generated: build $(TOOLS)
+	@bin/tools/templ generate -log-level warn -check -path internal/web || { echo "stale, run make templates"; exit 1; }
 	@fresh=$$(mktemp -d); trap 'rm -rf "$$fresh"' EXIT; mkdir "$$fresh/api"; \
 	bin/stithy openapi --write "$$fresh/api"; \
 	tools/configuration > "$$fresh/configuration.md"; \
@@ -187,5 +199,5 @@ small: build
 archtest:
 	go test -count=1 ./internal/archtest ./internal/ledger
 
-.PHONY: help dev build test race calm lint fmt generate assets e2e conformance storm storm-small mutate mutate-check pages screenshots fuzz fuzz-small threats bench load runners chaos clones tools check \
+.PHONY: help dev build test race calm lint fmt templates generate assets e2e conformance storm storm-small mutate mutate-check pages screenshots fuzz fuzz-small threats bench load runners chaos clones tools check \
 	check-format check-tidy check-generated archtest small
