@@ -234,3 +234,40 @@ func TestAMistakeIsNotUnavailable(t *testing.T) {
 		t.Errorf("the error of a transaction came back as %v", err)
 	}
 }
+
+// The driver may keep the error of an interruption for the next to read, though the interrupted query ended well.
+func TestAConnectionOnWhichAContextEndedIsNotUsedAgain(t *testing.T) {
+	t.Parallel()
+	db, err := postgres.Open(t.Context(), postgrestest.URL(t), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	backend := func(ctx context.Context, read func()) (pid int) {
+		rows, err := db.Query(ctx, "select pg_backend_pid() from generate_series(1, 3)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			read()
+			if err := rows.Scan(&pid); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return pid
+	}
+	first := backend(t.Context(), func() {})
+	if again := backend(t.Context(), func() {}); again != first {
+		t.Errorf("a connection that nobody interrupted was not used again: %d, then %d", first, again)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	if pid := backend(ctx, cancel); pid != first {
+		t.Errorf("got %d, want %d", pid, first)
+	}
+	if next := backend(t.Context(), func() {}); next == first {
+		t.Error("the connection was used again")
+	}
+}

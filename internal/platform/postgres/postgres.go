@@ -59,6 +59,7 @@ func config(url string) (*pgxpool.Config, error) {
 		return nil, fmt.Errorf("parsing database URL: %w", err)
 	}
 	plainOnLoopback(&cfg.ConnConfig.Config, url)
+	useUninterrupted(cfg)
 	cfg.MaxConnIdleTime = 5 * time.Minute // each idle connection costs the server several megabytes
 	params := cfg.ConnConfig.RuntimeParams
 	for name, value := range map[string]string{
