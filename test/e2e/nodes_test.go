@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 	gitlab "gitlab.com/gitlab-org/api/client-go"
 )
 
@@ -53,17 +53,21 @@ func (p *pair) on(t testing.TB, node int, token string) *gitlab.Client {
 func redisURL(t *testing.T) string {
 	t.Helper()
 	for number := 1; number < 16; number++ {
-		client := redis.NewClient(&redis.Options{Addr: redisAddress, DB: number})
-		free, err := client.SetNX(t.Context(), "claimed-by-a-test", os.Getpid(), 10*time.Minute).Result()
+		conn, err := redis.Dial("tcp", redisAddress, redis.DialDatabase(number))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !free {
-			_ = client.Close()
+		_, err = redis.String(conn.Do("SET", "claimed-by-a-test", os.Getpid(), "NX", "EX", 600))
+		if errors.Is(err, redis.ErrNil) {
+			_ = conn.Close()
 			continue
 		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		t.Cleanup(func() {
-			if err := errors.Join(client.FlushDB(context.Background()).Err(), client.Close()); err != nil {
+			_, err := conn.Do("FLUSHDB")
+			if err := errors.Join(err, conn.Close()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -4,11 +4,14 @@ import (
 	"crypto/rand"
 	"io"
 	"net"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/gomodule/redigo/redis"
 )
 
 const redisAddress = "127.0.0.1:6379"
@@ -78,8 +81,9 @@ func TestASharedCountExpires(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if left := r.client.PTTL(t.Context(), key).Val(); left <= 0 || left > time.Minute {
-		t.Errorf("expires in %v, want a minute", left)
+	left, err := redis.Int64(r.do(t.Context(), "PTTL", key))
+	if err != nil || left <= 0 || left > time.Minute.Milliseconds() {
+		t.Errorf("expires in %d ms, want a minute; %v", left, err)
 	}
 }
 
@@ -158,6 +162,19 @@ func TestPingTellsWhetherRedisAnswers(t *testing.T) {
 	}
 }
 
+func TestRedisAnswersOnASocketOfTheMachine(t *testing.T) {
+	t.Parallel()
+	line := newProxyOn(t, "unix", filepath.Join(t.TempDir(), "redis.sock"))
+	r, err := NewRedisWithin("unix://"+line.address, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := r.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestABadRedisURLIsRefusedWithoutItsPassword(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
@@ -168,6 +185,8 @@ func TestABadRedisURLIsRefusedWithoutItsPassword(t *testing.T) {
 		"redis://:hunter2@127.0.0.1:6379/many",
 		"redis://:hunter2%zz@127.0.0.1:6379",
 		"redis://127.0.0.1:6379?password=hunter2",
+		"redis:",
+		"unix://",
 	} {
 		r, err := NewRedis(url)
 		if err == nil {
@@ -187,9 +206,11 @@ type proxy struct {
 	open    []net.Conn
 }
 
-func newProxy(t *testing.T) *proxy {
+func newProxy(t *testing.T) *proxy { return newProxyOn(t, "tcp", "127.0.0.1:0") }
+
+func newProxyOn(t *testing.T, network, address string) *proxy {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen(network, address)
 	if err != nil {
 		t.Fatal(err)
 	}
