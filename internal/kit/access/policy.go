@@ -203,13 +203,17 @@ var Policy = []Rule{
 
 // RuleOf finds the rule of an ability.
 func RuleOf(can Ability) (Rule, bool) {
-	for _, r := range Policy {
-		if r.Ability == can {
-			return r, true
-		}
-	}
-	return Rule{}, false
+	r, known := rules[can]
+	return r, known
 }
+
+var rules = func() map[Ability]Rule {
+	all := make(map[Ability]Rule, len(Policy))
+	for _, r := range Policy {
+		all[r.Ability] = r
+	}
+	return all
+}()
 
 // RankOf places an actor.
 func RankOf(a Actor) Rank {

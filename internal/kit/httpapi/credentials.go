@@ -18,7 +18,7 @@ const maxSecret = 512
 // decides; an unknown one never falls through to the next.
 func (x *exchange) presented() (p access.Presented, found bool) {
 	p = access.Presented{
-		Address: x.address,
+		Address: x.about.Address,
 		Reading: x.r.Method == http.MethodGet || x.r.Method == http.MethodHead,
 		Rotates: strings.HasSuffix(x.r.URL.Path, "/rotate"),
 		Account: x.endpoint != nil && x.endpoint.Account,

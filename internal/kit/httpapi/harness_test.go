@@ -78,20 +78,14 @@ func (d *door) send(r *http.Request, options ...option) *httptest.ResponseRecord
 		change(r)
 	}
 	w := httptest.NewRecorder()
-	d.handler.ServeHTTP(&witness{ResponseWriter: w}, r)
+	d.handler.ServeHTTP(w, entered(r))
 	return w
 }
 
-// witness stands for the door's ResponseWriter.
-type witness struct {
-	http.ResponseWriter
-	route string
-	actor access.Actor
+// entered is a request as the entrance passes it on.
+func entered(r *http.Request) *http.Request {
+	return r.WithContext(WithRecorder(r.Context(), &Recorder{Address: netip.MustParseAddr("192.0.2.7"), RequestID: "request-1"}))
 }
-
-func (w *witness) Saw(route string, actor access.Actor) { w.route, w.actor = route, actor }
-func (w *witness) Address() netip.Addr                  { return netip.MustParseAddr("192.0.2.7") }
-func (w *witness) RequestID() string                    { return "request-1" }
 
 // fakePeople knows a few secrets.
 type fakePeople struct {

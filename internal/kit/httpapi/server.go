@@ -54,21 +54,13 @@ type Server struct {
 	expose  string
 }
 
-// Witness is implemented by the door's ResponseWriter to learn, for its log
-// line and metrics, what only routing and authentication know.
-type Witness interface {
-	Saw(route string, actor access.Actor)
-	Address() netip.Addr
-	RequestID() string
-}
-
 // exchange is one request on its way through the checks. The order of its
 // steps is the order of failures that clients see.
 type exchange struct {
 	s        *Server
 	w        http.ResponseWriter
 	r        *http.Request
-	address  netip.Addr
+	about    *Recorder
 	query    values
 	endpoint *Endpoint
 	path     map[string]string
@@ -85,10 +77,7 @@ func (s *Server) Handler() http.Handler {
 		"Link", "X-Total", "X-Total-Pages", "X-Per-Page", "X-Page", "X-Next-Page", "X-Prev-Page",
 	}, s.ExposeHeaders...), ", ")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &exchange{s: s, w: w, r: r}
-		if wit, ok := w.(Witness); ok {
-			x.address = wit.Address()
-		}
+		x := &exchange{s: s, w: w, r: r, about: RecorderOf(r.Context())}
 		defer x.recover()
 		if err := x.serve(r.Context()); err != nil {
 			x.fail(err)
@@ -146,9 +135,7 @@ func (x *exchange) serve(ctx context.Context) error {
 // authenticate finds the actor and holds the token against the route.
 func (x *exchange) authenticate(ctx context.Context) error {
 	x.resolve(ctx)
-	if wit, ok := x.w.(Witness); ok {
-		defer func() { wit.Saw(x.endpoint.Path, x.actor) }()
-	}
+	defer func() { x.about.SetRoute(x.endpoint.Path, x.actor) }()
 	if x.authErr != nil {
 		return x.authErr
 	}
@@ -175,10 +162,10 @@ func (x *exchange) resolve(ctx context.Context) {
 		return
 	}
 	x.resolved = true
-	x.actor = access.Actor{Address: x.address}
+	x.actor = access.Actor{Address: x.about.Address}
 	if p, found := x.presented(); found {
 		x.actor, x.authErr = x.s.Authenticator.Authenticate(ctx, p)
-		x.actor.Address = x.address
+		x.actor.Address = x.about.Address
 	}
 }
 
@@ -236,7 +223,7 @@ func (x *exchange) throttled(ctx context.Context) bool {
 	if x.authErr == nil {
 		userID = x.actor.ID()
 	}
-	return t.Refuses(ctx, x.w, userID, x.address)
+	return t.Refuses(ctx, x.w, userID, x.about.Address)
 }
 
 // Throttle is the instance's throttle on API traffic, for the doors that share it.
@@ -296,7 +283,7 @@ func (x *exchange) limit(ctx context.Context, spec Spec, subject any) error {
 	if !on {
 		return nil
 	}
-	key := x.address.String()
+	key := x.about.Address.String()
 	if x.actor.SignedIn() {
 		key = strconv.FormatInt(x.actor.ID(), 10)
 	}
@@ -431,8 +418,8 @@ func (x *exchange) log(text string, err error, stack []byte) {
 	if x.endpoint != nil {
 		attrs = append(attrs, "route", x.endpoint.Path)
 	}
-	if wit, ok := x.w.(Witness); ok {
-		attrs = append(attrs, "request_id", wit.RequestID())
+	if x.about.RequestID != "" {
+		attrs = append(attrs, "request_id", x.about.RequestID)
 	}
 	if stack != nil {
 		attrs = append(attrs, "stack", string(stack))

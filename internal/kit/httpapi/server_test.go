@@ -260,7 +260,7 @@ func TestSudoActsAsTheOtherPerson(t *testing.T) {
 	}
 }
 
-func TestTheWitnessLearnsTheRouteAndTheActor(t *testing.T) {
+func TestTheRecorderLearnsTheRouteAndTheActor(t *testing.T) {
 	t.Parallel()
 	d := open(t, onThing(Spec{Route: "POST /things/{id}", Needs: access.SignIn}))
 	for _, c := range []struct {
@@ -274,10 +274,10 @@ func TestTheWitnessLearnsTheRouteAndTheActor(t *testing.T) {
 	} {
 		r := httptest.NewRequest("POST", "/api/v4"+c.target, nil)
 		r.Header.Set("PRIVATE-TOKEN", c.secret)
-		w := &witness{ResponseWriter: httptest.NewRecorder()}
-		d.handler.ServeHTTP(w, r)
-		if w.route != c.route || w.actor.ID() != c.actor {
-			t.Errorf("%s: saw %q, %d", c.target, w.route, w.actor.ID())
+		r = entered(r)
+		d.handler.ServeHTTP(httptest.NewRecorder(), r)
+		if seen := RecorderOf(r.Context()); seen.Route != c.route || seen.Actor.ID() != c.actor {
+			t.Errorf("%s: saw %q, %d", c.target, seen.Route, seen.Actor.ID())
 		}
 	}
 }
@@ -363,7 +363,7 @@ func TestDO09_APanicIsA500AndTheProcessLives(t *testing.T) {
 		answer("GET /late-boom", boom{}),
 		answer("GET /things", 1))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		d.handler.ServeHTTP(&witness{ResponseWriter: w}, r)
+		d.handler.ServeHTTP(w, entered(r))
 	}))
 	defer server.Close()
 	for path, status := range map[string]int{"/boom": 500, "/late-boom": 500, "/things": 200} {

@@ -67,6 +67,7 @@ type Endpoint struct {
 	pattern string   // the path as the router takes it
 	names   []string // of the path's parameters
 	placed  bool     // the ability is about a group or project, the subject
+	binder  binder
 	run     func(ctx context.Context, x *exchange) (any, error)
 }
 
@@ -82,58 +83,69 @@ func On[S, P, R any](
 	if e.placed && !reflect.TypeFor[S]().Implements(reflect.TypeFor[Placed]()) {
 		panic("httpapi: " + spec.Route + " needs " + string(spec.Needs) + " in a subject that is no place")
 	}
-	plan := binderOf[P](e.names)
-	e.Params = plan.params()
+	e.binder = binderOf[P](e.names)
+	e.Params = e.binder.params()
 	e.run = func(ctx context.Context, x *exchange) (any, error) {
 		call := Call[S, P]{Actor: x.actor, x: x}
-		params := reflect.ValueOf(&call.Params).Elem()
-		early := !spec.AfterParams
-		if early && !e.placed {
-			if err := access.Check(x.actor, spec.Needs); err != nil {
-				return nil, err
-			}
-		}
-		err := plan.bindPath(params, x.path)
+		err := x.prepare(ctx, &call.Params, func() (any, error) {
+			var err error
+			call.Subject, err = load(ctx, x.actor, call.Params)
+			return call.Subject, err
+		})
 		if err != nil {
-			return nil, err
-		}
-		if call.Subject, err = load(ctx, x.actor, call.Params); err != nil {
-			return nil, err
-		}
-		if early && e.placed {
-			if err := checkIn(x.actor, spec.Needs, call.Subject); err != nil {
-				return nil, err
-			}
-		}
-		if err := x.limit(ctx, spec, call.Subject); err != nil {
-			return nil, err
-		}
-		if spec.Unlinked && x.embedded() {
-			return nil, fault.New(fault.NotAcceptable)
-		}
-		from := x.query
-		if !spec.Streams {
-			if from, err = x.values(spec.MaxBody); err != nil {
-				return nil, err
-			}
-		}
-		if err := plan.bind(params, from); err != nil {
-			return nil, err
-		}
-		if list, ok := any(&call.Params).(interface{ reach(int) }); ok {
-			list.reach(x.s.Limits.MaxOffset())
-		}
-		if !early {
-			if err := e.check(x.actor, call.Subject); err != nil {
-				return nil, err
-			}
-		}
-		if err := x.unmodified(call.Subject); err != nil {
 			return nil, err
 		}
 		return handle(ctx, call)
 	}
 	return e
+}
+
+// prepare does everything that comes before the handler, in the order of failures that clients see: it fills params, a
+// pointer, loads the subject and checks the actor against both. On is compiled again for each endpoint, this is not.
+func (x *exchange) prepare(ctx context.Context, params any, load func() (any, error)) error {
+	e, fields := x.endpoint, reflect.ValueOf(params).Elem()
+	early := !e.AfterParams
+	if early && !e.placed {
+		if err := access.Check(x.actor, e.Needs); err != nil {
+			return err
+		}
+	}
+	if err := e.binder.bindPath(fields, x.path); err != nil {
+		return err
+	}
+	subject, err := load()
+	if err != nil {
+		return err
+	}
+	if early && e.placed {
+		if err := checkIn(x.actor, e.Needs, subject); err != nil {
+			return err
+		}
+	}
+	if err := x.limit(ctx, e.Spec, subject); err != nil {
+		return err
+	}
+	if e.Unlinked && x.embedded() {
+		return fault.New(fault.NotAcceptable)
+	}
+	from := x.query
+	if !e.Streams {
+		if from, err = x.values(e.MaxBody); err != nil {
+			return err
+		}
+	}
+	if err := e.binder.bind(fields, from); err != nil {
+		return err
+	}
+	if list, ok := params.(interface{ reach(int) }); ok {
+		list.reach(x.s.Limits.MaxOffset())
+	}
+	if !early {
+		if err := e.check(x.actor, subject); err != nil {
+			return err
+		}
+	}
+	return x.unmodified(subject)
 }
 
 // Placed is a subject in which an actor has a role.

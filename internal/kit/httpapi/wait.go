@@ -33,8 +33,8 @@ const (
 
 func (x *exchange) wait(ctx context.Context, w Wait) error {
 	shares := []lifecycle.Share{{Of: w.Of, Most: waitingOfOne}}
-	if !x.address.IsLoopback() { // a proxy of this machine that nobody told us of would be one address
-		shares = append(shares, lifecycle.Share{Of: "address " + x.address.String(), Most: waitingFromOne})
+	if !x.about.Address.IsLoopback() { // a proxy of this machine that nobody told us of would be one address
+		shares = append(shares, lifecycle.Share{Of: "address " + x.about.Address.String(), Most: waitingFromOne})
 	}
 	err := lifecycle.Park(x.w, x.r, lifecycle.Ticket{
 		Hold: w.Hold, Begin: w.Begin, Note: &parked{x.endpoint, x.actor, w.Then}, Shares: shares,
@@ -70,9 +70,7 @@ func (x *exchange) wait(ctx context.Context, w Wait) error {
 // resume goes on with a request that was parked. It was checked when it came.
 func (x *exchange) resume(ctx context.Context, p *parked) error {
 	x.endpoint, x.actor = p.endpoint, p.actor
-	if wit, ok := x.w.(Witness); ok {
-		wit.Saw(x.endpoint.Path, x.actor)
-	}
+	x.about.SetRoute(x.endpoint.Path, x.actor)
 	return x.then(ctx, p.then)
 }
 

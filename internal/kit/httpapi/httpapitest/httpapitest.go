@@ -150,8 +150,8 @@ func (c *Client) Do(t testing.TB, method, path string, body any) *Reply {
 	for name, values := range c.header {
 		r.Header[name] = values
 	}
-	w := &door{ResponseRecorder: httptest.NewRecorder()}
-	c.handler.ServeHTTP(w, r)
+	w := httptest.NewRecorder()
+	c.handler.ServeHTTP(w, r.WithContext(httpapi.WithRecorder(r.Context(), &httpapi.Recorder{Address: Address, RequestID: "test"})))
 	return &Reply{Status: w.Code, Header: w.Header(), Body: w.Body.String(), call: method + " " + path}
 }
 
@@ -240,12 +240,3 @@ func (unlimited) Endpoint(string, access.Actor) (ratelimit.Rule, bool) {
 func (unlimited) ThrottleText() string { return "" }
 
 func (unlimited) MaxOffset() int { return 0 }
-
-// door stands where the real one would, and knows the caller's address.
-type door struct{ *httptest.ResponseRecorder }
-
-func (*door) Saw(string, access.Actor) {}
-
-func (*door) Address() netip.Addr { return Address }
-
-func (*door) RequestID() string { return "test" }
