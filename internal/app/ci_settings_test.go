@@ -70,7 +70,7 @@ func TestARunnerIsMadeChangedAndDeletedOnThePagesOfItsPlace(t *testing.T) {
 		}
 		one := runners + "/" + strconv.FormatInt(id, 10)
 		state := func() (paused bool, tags []string) {
-			r, err := d.runners.Find(t.Context(), id)
+			r, err := d.Runners.Find(t.Context(), id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +138,7 @@ func TestCI05_AHiddenValueIsOnNoPage(t *testing.T) {
 			if kind == "group" {
 				of = d.house.Entity()
 			}
-			v, err := d.variables.FindIn(t.Context(), of, "HIDE", nil)
+			v, err := d.Variables.FindIn(t.Context(), of, "HIDE", nil)
 			if err != nil || v.Value.Reveal() != canary || !v.Protected || !v.Masked || !v.Hidden {
 				t.Errorf("%s: %+v %v", kind, v, err)
 			}

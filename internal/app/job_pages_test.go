@@ -39,19 +39,19 @@ select $1, p.id, s.id, $2, false, 'build', 'test', 0, $4, 'on_success', false, '
 			return err
 		}
 		var b pgx.Batch
-		if err := d.artifacts.BeginLog(&b, p.ID, id); err != nil {
+		if err := d.Artifacts.BeginLog(&b, p.ID, id); err != nil {
 			return err
 		}
 		return tx.SendBatch(ctx, &b).Close()
 	})
 	if err == nil && log != "" {
-		_, err = d.artifacts.AppendLog(ctx, id, 0, []byte(log))
+		_, err = d.Artifacts.AppendLog(ctx, id, 0, []byte(log))
 	}
 	if err == nil && status != "running" {
-		err = d.DB.InTx(ctx, func(tx pgx.Tx) error { return d.artifacts.CloseLog(ctx, tx, id) })
+		err = d.DB.InTx(ctx, func(tx pgx.Tx) error { return d.Artifacts.CloseLog(ctx, tx, id) })
 	}
 	if err == nil {
-		err = d.artifacts.ArchiveLog(ctx, id)
+		err = d.Artifacts.ArchiveLog(ctx, id)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -155,12 +155,12 @@ func TestTheLogOfARunningJobGoesOn(t *testing.T) {
 	if csp := s.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "script-src 'self'") {
 		t.Error(csp)
 	}
-	if _, err := d.artifacts.AppendLog(t.Context(), id, int64(len(first)), []byte("ly\nsection_end:4:build\r\x1b[0Ktwo\n")); err != nil {
+	if _, err := d.Artifacts.AppendLog(t.Context(), id, int64(len(first)), []byte("ly\nsection_end:4:build\r\x1b[0Ktwo\n")); err != nil {
 		t.Fatal(err)
 	}
 	w := b.send("GET", jobPage(d.hidden, id, "/log?from=3"), nil)
 	want := `<div data-s="1"><a href="?line=1#L1">1</a><details open><summary>build goes on</summary>` + "\n" +
-		`<div id="L3"><a href="#L3">3</a>partly</div>` + "\n</details><small>00:03</small></div>\n" + `<div id="L4"><a href="#L4">4</a>two</div>` + "\n"
+		`<div id="L3"><a href="#L3" tabindex="-1">3</a>partly</div>` + "\n</details><small>00:03</small></div>\n" + `<div id="L4"><a href="#L4" tabindex="-1">4</a>two</div>` + "\n"
 	if w.Body.String() != want || w.Header().Get("Log-Next") != "5" || w.Header().Get("Log-Ended") != "" {
 		t.Errorf("%v\n%s", w.Header(), w.Body)
 	}
@@ -187,18 +187,18 @@ func TestTheLogOfARunnerWithTimestampsIsShownWithoutThem(t *testing.T) {
 	id := d.job(t, d.hidden, u, "running", first)
 	s := b.get(jobPage(d.hidden, id, ""))
 	if _, last := linesOn(s); last != "2" || !s.says(`data-next="2"`) || !s.says(`<summary id="L1" data-t="22:10:59.708"><span class="c6 bold">Executing</span></summary>`) ||
-		!s.says(`<div id="L2" data-t="22:10:59.708" class="err" title="stderr"><a href="#L2">2</a> 10%</div>`) || s.says("00O") || !s.says("Timestamps") {
+		!s.says(`<div id="L2" data-t="22:10:59.708" class="err" title="stderr"><a href="#L2" tabindex="-1">2</a> 10%</div>`) || s.says("00O") || !s.says("Timestamps") {
 		t.Errorf("%s", s.Body)
 	}
 	// The last line goes on, and comes again.
 	more := stamp + "01E+100%\n" + stamp + "00O section_end:4:step_script\r\x1b[0K\n" + stamp + "00O+two\n"
-	if _, err := d.artifacts.AppendLog(t.Context(), id, int64(len(first)), []byte(more)); err != nil {
+	if _, err := d.Artifacts.AppendLog(t.Context(), id, int64(len(first)), []byte(more)); err != nil {
 		t.Fatal(err)
 	}
 	w := b.send("GET", jobPage(d.hidden, id, "/log?from=2"), nil)
 	want := `<div data-s="1"><a href="?line=1#L1">1</a><details open><summary>step_script goes on</summary>` + "\n" +
-		`<div id="L2" data-t="22:10:59.708" class="err" title="stderr"><a href="#L2">2</a>100%</div>` + "\n</details><small>00:03</small></div>\n" +
-		`<div id="L3" data-t="22:10:59.708"><a href="#L3">3</a>two</div>` + "\n"
+		`<div id="L2" data-t="22:10:59.708" class="err" title="stderr"><a href="#L2" tabindex="-1">2</a>100%</div>` + "\n</details><small>00:03</small></div>\n" +
+		`<div id="L3" data-t="22:10:59.708"><a href="#L3" tabindex="-1">3</a>two</div>` + "\n"
 	if w.Body.String() != want || w.Header().Get("Log-Next") != "3" {
 		t.Errorf("%v\n%s", w.Header(), w.Body)
 	}
@@ -267,7 +267,7 @@ func TestAJobIsErasedOnItsPage(t *testing.T) {
 	dev, u := d.signedIn(t, access.Developer, d.hidden)
 	other, _ := d.signedIn(t, access.Developer, d.hidden)
 	id := d.job(t, d.hidden, u, "success", "what it said\n")
-	if _, err := d.artifacts.Store(t.Context(), artifact.File{ProjectID: d.hidden.ID, JobID: id, Type: artifact.Archive, Format: artifact.Zip, Filename: "artifacts.zip"}, strings.NewReader("PK")); err != nil {
+	if _, err := d.Artifacts.Store(t.Context(), artifact.File{ProjectID: d.hidden.ID, JobID: id, Type: artifact.Archive, Format: artifact.Zip, Filename: "artifacts.zip"}, strings.NewReader("PK")); err != nil {
 		t.Fatal(err)
 	}
 	erase, download := jobPage(d.hidden, id, "/erase"), jobPage(d.hidden, id, "/artifacts/download")
@@ -319,6 +319,58 @@ func TestAConfigurationIsCheckedOnItsPage(t *testing.T) {
 		other, _ := d.signedIn(t, role, d.hidden)
 		if w := other.send("GET", path, nil); w.Code != http.StatusNotFound {
 			t.Errorf("%s: %d", name, w.Code)
+		}
+	}
+}
+
+// CI-04 and CI-11, on the page: a developer, who may not push to the protected
+// branch that a configuration is checked for, learns nothing of what its jobs
+// are given, and nobody reads a project that they do not see through an include.
+func TestCI04_ThePageThatChecksAConfigurationTellsNothingOfVariablesOrFilesOfOthers(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	d.api(t, "POST", fmt.Sprintf("/projects/%d/protected_branches", d.hidden.ID), map[string]any{"name": "main"}, "")
+	d.configure(t, d.other, "main", "A title", "canary-of-another: {script: [x]}\n")
+	const path = "/house/hidden/-/ci/lint"
+	b, _ := d.signedIn(t, access.Developer, d.hidden)
+	maintainer, _ := d.signedIn(t, access.Maintainer, d.hidden)
+	page, other := b.get(path), maintainer.get(path)
+	const job = "\njob: {script: [x]}\n"
+	for _, of := range []string{fmt.Sprintf("/projects/%d/variables", d.hidden.ID), fmt.Sprintf("/groups/%d/variables", d.house.ID), "/admin/ci/variables"} {
+		said, seen := map[string]string{}, map[string]string{}
+		for n, value := range []string{"AAAAAAAAAAAA", "BBBBBBBBBBBB"} {
+			variable := map[string]any{"key": "CANARY", "value": value, "protected": true, "masked": true}
+			if n == 0 {
+				d.api(t, "POST", of, variable, "")
+			} else {
+				d.api(t, "PUT", of+"/CANARY", variable, "")
+			}
+			for _, content := range []string{
+				"include: {local: $CANARY.yml}" + job,
+				"a: {script: [x], rules: [{if: '$CANARY =~ /^A/'}]}" + job,
+				"workflow: {rules: [{if: '$CANARY =~ /^A/'}]}" + job,
+				"a: {script: [x], environment: of/$CANARY}" + job,
+			} {
+				text := b.submit(page, path, map[string]string{"content": content}).Body.String()
+				if strings.Contains(text, value) || n > 0 && said[content] != text {
+					t.Errorf("a variable of %s is told by %q:\n%s", of, content, text)
+				}
+				said[content] = text
+				seen[content+value] = maintainer.submit(other, path, map[string]string{"content": content}).Body.String()
+			}
+		}
+		// Who may run it there sees what would run, so the question is one that has an answer.
+		rules := "a: {script: [x], rules: [{if: '$CANARY =~ /^A/'}]}" + job
+		if seen[rules+"AAAAAAAAAAAA"] == seen[rules+"BBBBBBBBBBBB"] {
+			t.Errorf("a maintainer is not given the variable of %s", of)
+		}
+		d.api(t, "DELETE", of+"/CANARY", nil, "")
+	}
+	for _, include := range []string{"{project: elsewhere/other, file: .svc-ci.yml}", "{component: forge.example/elsewhere/other/a@main}"} {
+		hidden := b.submit(page, path, map[string]string{"content": "include: " + include + job}).Body.String()
+		missing := b.submit(page, path, map[string]string{"content": "include: " + strings.ReplaceAll(include, "other", "never") + job}).Body.String()
+		if strings.Contains(hidden, "canary-of-another") || strings.ReplaceAll(hidden, "other", "never") != strings.ReplaceAll(missing, "other", "never") {
+			t.Errorf("%s:\n%s\n%s", include, hidden, missing)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestAProjectHasAPage(t *testing.T) {
 		t.Errorf("the home page does not lead there: %s", s.Body)
 	}
 	s := b.get("/house/hidden")
-	for _, want := range []string{"What it is about.", "https://forge.example/house/hidden.git", "git@forge.example:house/hidden.git", `<a href="/house/hidden" aria-current="page">`} {
+	for _, want := range []string{"What it is about.", "https://forge.example/house/hidden.git", "git@forge.example:house/hidden.git", `<a href="/house/hidden" aria-current="location">`} {
 		if s.Code != http.StatusOK || !s.says(want) {
 			t.Errorf("%d: nothing of %q in %s", s.Code, want, s.Body)
 		}
@@ -59,7 +59,7 @@ func TestAFormerPathLeadsToThePagesOfAProject(t *testing.T) {
 	t.Parallel()
 	d := newDoors(t)
 	b, u := d.signedIn(t, access.Owner, d.hidden)
-	if _, err := d.projects.Update(t.Context(), access.Actor{Person: u.Person(), Account: u}, d.hidden.ID, project.Attributes{Path: new("moved")}); err != nil {
+	if _, err := d.Projects.Update(t.Context(), access.Actor{Person: u.Person(), Account: u}, d.hidden.ID, project.Attributes{Path: new("moved")}); err != nil {
 		t.Fatal(err)
 	}
 	for from, to := range map[string]string{"/house/hidden": "/house/moved", "/house/hidden?x=1%2F2": "/house/moved?x=1%2F2"} {

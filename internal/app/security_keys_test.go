@@ -100,7 +100,7 @@ func TestASecurityKeyFromItsRegistrationToItsEnd(t *testing.T) {
 	if s = b.submit(s, factors+"/confirm", map[string]string{"code": codeOf(t, secret, -1)}); !s.says("The app is set up.") || shownCode.MatchString(s.Body.String()) {
 		t.Fatalf("%d %s", s.Code, s.Body)
 	}
-	if left, err := i.signIns.RecoveryCodesLeft(t.Context(), ann.ID); left != 9 || err != nil {
+	if left, err := i.SignIns.RecoveryCodesLeft(t.Context(), ann.ID); left != 9 || err != nil {
 		t.Errorf("%d recovery codes are left, %v", left, err)
 	}
 	for name, finish := range map[string]func(*browser, *screen) *screen{
@@ -120,7 +120,7 @@ func TestASecurityKeyFromItsRegistrationToItsEnd(t *testing.T) {
 		}
 	}
 	// A key that was removed answers no more, and ends the sessions.
-	keys, err := i.signIns.SecurityKeys(t.Context(), ann.ID)
+	keys, err := i.SignIns.SecurityKeys(t.Context(), ann.ID)
 	if err != nil || len(keys) != 2 || keys[0].LastUsedAt == nil {
 		t.Fatalf("%+v %v", keys, err)
 	}
@@ -150,7 +150,7 @@ func TestTheOnlyFactorIsNotRemovedByItself(t *testing.T) {
 	i := newInstance(t)
 	ann, b, _ := i.keyed(t)
 	_, bobs, _ := i.keyed(t)
-	keys, err := i.signIns.SecurityKeys(t.Context(), ann.ID)
+	keys, err := i.SignIns.SecurityKeys(t.Context(), ann.ID)
 	if err != nil || len(keys) != 1 {
 		t.Fatal(keys, err)
 	}
@@ -163,23 +163,23 @@ func TestTheOnlyFactorIsNotRemovedByItself(t *testing.T) {
 	if w := bobs.send("POST", remove, csrf); w.Code != http.StatusNotFound {
 		t.Errorf("somebody else's key: %d", w.Code)
 	}
-	if keys, err := i.signIns.SecurityKeys(t.Context(), ann.ID); len(keys) != 1 || err != nil {
+	if keys, err := i.SignIns.SecurityKeys(t.Context(), ann.ID); len(keys) != 1 || err != nil {
 		t.Error(keys, err)
 	}
 	// Of two who remove one of two keys each, one is refused.
 	b.addKey("second")
-	keys, _ = i.signIns.SecurityKeys(t.Context(), ann.ID)
+	keys, _ = i.SignIns.SecurityKeys(t.Context(), ann.ID)
 	var refused atomic.Int32
 	var wg sync.WaitGroup
 	for _, k := range keys {
 		wg.Go(func() {
-			if i.signIns.RemoveKey(t.Context(), access.Actor{Person: ann.Person()}, k.ID) != nil {
+			if i.SignIns.RemoveKey(t.Context(), access.Actor{Person: ann.Person()}, k.ID) != nil {
 				refused.Add(1)
 			}
 		})
 	}
 	wg.Wait()
-	if keys, _ = i.signIns.SecurityKeys(t.Context(), ann.ID); len(keys) != 1 || refused.Load() != 1 {
+	if keys, _ = i.SignIns.SecurityKeys(t.Context(), ann.ID); len(keys) != 1 || refused.Load() != 1 {
 		t.Errorf("%d keys are left, %d were refused", len(keys), refused.Load())
 	}
 }
@@ -189,7 +189,7 @@ func TestWhatWouldOutliveASessionAsksForThePassword(t *testing.T) {
 	i := newInstance(t)
 	ann, b, _ := i.keyed(t)
 	b.addKey("second")
-	keys, err := i.signIns.SecurityKeys(t.Context(), ann.ID)
+	keys, err := i.SignIns.SecurityKeys(t.Context(), ann.ID)
 	if err != nil || len(keys) != 2 {
 		t.Fatal(keys, err)
 	}
@@ -209,7 +209,7 @@ func TestWhatWouldOutliveASessionAsksForThePassword(t *testing.T) {
 			}
 		}
 	}
-	if keys, err := i.signIns.SecurityKeys(t.Context(), ann.ID); err != nil || len(keys) != 2 || codes() != before {
+	if keys, err := i.SignIns.SecurityKeys(t.Context(), ann.ID); err != nil || len(keys) != 2 || codes() != before {
 		t.Errorf("%d keys are left, %v; codes stayed: %v", len(keys), err, codes() == before)
 	}
 	s := b.submit(b.get(factors), factors+"/codes", map[string]string{"current_password": goodPassword})
@@ -354,7 +354,7 @@ func TestAU07_AnAnswerOfAKeyWorksOnceAndItsCounterGoesUp(t *testing.T) {
 	}
 	in.Store(0)
 	for range 10 {
-		e, err := i.signIns.Begin(t.Context(), u, netip.MustParseAddr("192.0.2.7"), "test")
+		e, err := i.SignIns.Begin(t.Context(), u, netip.MustParseAddr("192.0.2.7"), "test")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -64,12 +64,13 @@ func TestTheListOfUsersOffersWhatFitsEachAccount(t *testing.T) {
 	root := i.withPassword(t, usertest.Admin())
 	waits := usertest.New(t, i.DB, usertest.Named("waits"), usertest.With("state", user.Pending))
 	usertest.New(t, i.DB, usertest.Named("machine"), usertest.With("kind", user.ProjectBot))
+	locked := usertest.New(t, i.DB, usertest.Named("locked"), usertest.With("locked_at", i.Clock.Now()))
 	fresh := usertest.New(t, i.DB, usertest.Named("fresh"), usertest.With("last_activity_on", i.Clock.Now().UTC().Format("2006-01-02")))
 	b := i.browser(t)
 	b.signIn(root.Username, goodPassword)
 	row := func(name string) string {
 		_, text, _ := strings.Cut(b.get("/admin/users").Body.String(), ">@"+name+"<")
-		text, _, _ = strings.Cut(text, "</li>")
+		text, _, _ = strings.Cut(text, "</tr>")
 		return text
 	}
 	if !strings.Contains(row("machine"), ">bot<") || strings.Contains(row("fresh"), ">bot<") {
@@ -77,6 +78,13 @@ func TestTheListOfUsersOffersWhatFitsEachAccount(t *testing.T) {
 	}
 	if today := row(fresh.Username); !strings.Contains(today, ">today</time>") || strings.Contains(today, "hours ago") {
 		t.Errorf("who was here today was active:\n%s", today)
+	}
+	unlock := fmt.Sprintf("/admin/users/%d/unlock", locked.ID)
+	if strings.Contains(row("fresh"), "Unlock") || !strings.Contains(row("locked"), unlock) {
+		t.Errorf("not the locked one is offered to be unlocked:\n%s", row("locked"))
+	}
+	if s := b.submit(b.get("/admin/users"), unlock, nil); s.Code != http.StatusOK || !s.says("locked is unlocked.") || strings.Contains(row("locked"), unlock) {
+		t.Errorf("%d %s", s.Code, s.Body)
 	}
 	reject := fmt.Sprintf("/admin/users/%d/reject", waits.ID)
 	if s := b.submit(b.get("/admin/users?state=pending"), reject, nil); s.Code != http.StatusOK || !s.says("waits is rejected.") {

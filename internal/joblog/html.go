@@ -62,7 +62,8 @@ func (h *HTML) add(l piece) {
 	}
 	h.raw(`<div id="L`, n, `"`)
 	h.stamp(l.Stamp)
-	h.raw(`><a href="#L`, n, `">`, n, "</a>")
+	// Whoever goes by keyboard goes past the numbers: there are thousands of them.
+	h.raw(`><a href="#L`, n, `" tabindex="-1">`, n, "</a>")
 	h.out = append(h.out, l.body...)
 	h.raw("</div>\n")
 }

@@ -34,7 +34,7 @@ func write(p interface{ Write([]byte) (int, error) }, log string, cuts []int) {
 
 // line is a line of plain HTML, as the renderer writes it.
 func line(n, body string) string {
-	return `<div id="L` + n + `"><a href="#L` + n + `">` + n + `</a>` + body + "</div>\n"
+	return `<div id="L` + n + `"><a href="#L` + n + `" tabindex="-1">` + n + `</a>` + body + "</div>\n"
 }
 
 // opened is the beginning of a section.
@@ -130,7 +130,7 @@ func TestALongLineGoesOnInTheNext(t *testing.T) {
 const stampTag = `(?: data-t="\d\d:\d\d:\d\d\.\d{3}")?(?: class="err" title="stderr")?`
 
 // ours are the only tags that a log is shown with.
-var ours = regexp.MustCompile(`<div id="L\d+"` + stampTag + `>|</div>|<a href="#L\d+">|<a href="\?line=\d+#L\d+">|` +
+var ours = regexp.MustCompile(`<div id="L\d+"` + stampTag + `>|</div>|<a href="#L\d+"( tabindex="-1")?>|<a href="\?line=\d+#L\d+">|` +
 	`<a href="(?i:https?)://[^"'<>\s\x60]+" rel="nofollow noopener noreferrer">|</a>|<span class="[a-z0-9 ]+">|</span>|` +
 	`<div data-s="\d+">|<details(?: open)?>|</details>|<summary>|<summary id="L\d+"` + stampTag + `>|</summary>|<small>[0-9:]+</small>`)
 

@@ -12,11 +12,11 @@ func stamped(stream, text string) string { return stampTime + stream + text + "\
 
 // at is a line of the output, errs one of the errors, as the renderer writes them.
 func at(n, body string) string {
-	return `<div id="L` + n + `" data-t="22:10:59.708"><a href="#L` + n + `">` + n + `</a>` + body + "</div>\n"
+	return `<div id="L` + n + `" data-t="22:10:59.708"><a href="#L` + n + `" tabindex="-1">` + n + `</a>` + body + "</div>\n"
 }
 
 func errs(n, body string) string {
-	return `<div id="L` + n + `" data-t="22:10:59.708" class="err" title="stderr"><a href="#L` + n + `">` + n + `</a>` + body + "</div>\n"
+	return `<div id="L` + n + `" data-t="22:10:59.708" class="err" title="stderr"><a href="#L` + n + `" tabindex="-1">` + n + `</a>` + body + "</div>\n"
 }
 
 func openedAt(n, how, title string) string {

@@ -40,7 +40,7 @@ await first.page.getByRole('button', { name: 'Add a security key' }).click();
 await first.page.getByLabel('Name').fill('Blue key');
 await first.page.getByRole('button', { name: 'Register the key' }).click();
 await first.page.getByText('Two-factor authentication is on.').waitFor();
-is('ten recovery codes come with it', await first.page.locator('.codes li').count(), 10);
+is('ten recovery codes come with it', await first.page.locator('.tiles li').count(), 10);
 is('it is listed', await first.page.getByText('Blue key', { exact: true }).count(), 1);
 const [credential] = await first.keys();
 is('the key knows this instance', credential.rpId, new URL(host).hostname);

@@ -1,0 +1,16 @@
+package overview
+
+import (
+	"testing"
+
+	"stithy/internal/web/page/pagetest"
+)
+
+func TestNothingThatAnOverviewShowsActs(t *testing.T) {
+	t.Parallel()
+	pagetest.NothingActs(t, "home", homePage)
+	pagetest.NothingActs(t, "person or group", ownerPage)
+	pagetest.NothingActs(t, "heading of a person or group", ownerHeading)
+	pagetest.NothingActs(t, "project", projectPage)
+	pagetest.NothingActs(t, "heading of a project", projectHeading)
+}

@@ -1,0 +1,75 @@
+// Package overview is the pages that people find their way with: their home, people, groups, the first page of a
+// project, and the pictures of groups and projects.
+package overview
+
+import (
+	"stithy/internal/group"
+	"stithy/internal/kit/access"
+	"stithy/internal/member"
+	"stithy/internal/pipeline"
+	"stithy/internal/project"
+	"stithy/internal/user"
+	"stithy/internal/web/grouppage"
+	"stithy/internal/web/page"
+	"stithy/internal/web/projectpage"
+	"stithy/internal/web/ui"
+)
+
+// Deps is what the pages call.
+type Deps struct {
+	Users     *user.Service
+	Groups    *group.Service
+	Projects  *project.Service
+	Members   *member.Service
+	Pipelines *pipeline.Service
+}
+
+// Pages are the pages of the area that are about neither a group nor a project.
+func Pages(d Deps) []page.Page {
+	return []page.Page{
+		{Route: "GET /{$}", Do: d.do(showHome)},
+		{Route: "GET /{name}", Do: d.do(showPerson)},
+		// Those of people are for everyone and need no session: front has them.
+		{Route: "GET /uploads/-/system/group/avatar/{id}/{filename}", Who: page.Anyone, Do: d.do(showGroupPicture)},
+		{Route: "GET /uploads/-/system/project/avatar/{id}/{filename}", Who: page.Anyone, Do: d.do(showProjectPicture)},
+	}
+}
+
+// GroupPages are the pages about a group.
+func GroupPages(d Deps) []grouppage.Page {
+	return []grouppage.Page{{
+		Route: "GET /{$}", Nav: page.Nav{Title: "Overview", Icon: ui.IconGroup},
+		Do: func(x *grouppage.Request) error { return showGroup(&groupRequest{Request: x, deps: d}) },
+	}}
+}
+
+// ProjectPages are the pages about a project.
+func ProjectPages(d Deps) []projectpage.Page {
+	return []projectpage.Page{{
+		Route: "GET /{$}", Needs: access.ReadProject, Nav: page.Nav{List: projectpage.Code, Title: "Overview"},
+		Do: func(x *projectpage.Request) error { return showProject(&projectRequest{Request: x, deps: d}) },
+	}}
+}
+
+// request is a request for a page of this area.
+type request struct {
+	*page.Request
+	deps Deps
+}
+
+// groupRequest is a request for a page about a group.
+type groupRequest struct {
+	*grouppage.Request
+	deps Deps
+}
+
+// projectRequest is a request for a page about a project.
+type projectRequest struct {
+	*projectpage.Request
+	deps Deps
+}
+
+// do is what a handler is called by.
+func (d Deps) do(handle func(*request) error) func(*page.Request) error {
+	return func(r *page.Request) error { return handle(&request{Request: r, deps: d}) }
+}

@@ -1,0 +1,88 @@
+package page
+
+import (
+	"errors"
+	"net/http"
+
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/httpapi"
+)
+
+// Failure is what the page about a failure says: what happened, and what to do next.
+type Failure struct {
+	Status            int
+	Title, Text, Next string
+}
+
+// FailureOf is what a failure is called on a page.
+func FailureOf(f *fault.Error) Failure {
+	said := func(otherwise string) string {
+		switch {
+		case f.Text != "":
+			return f.Text
+		case f.Reason != "":
+			return f.Reason
+		case len(f.Fields) > 0:
+			return inWords(f.Fields)
+		}
+		return otherwise
+	}
+	switch f.Kind {
+	case fault.NotFound:
+		return Failure{http.StatusNotFound, "Page not found", "There is nothing here, or you may not see it.",
+			"Check the address, or go back to where you came from."}
+	case fault.Unauthenticated:
+		return Failure{http.StatusUnauthorized, "Sign in first", said("This needs an account."), "Sign in and try again."}
+	case fault.Forbidden, fault.InsufficientScope, fault.LimitReached, fault.TokenUnusable:
+		return Failure{http.StatusForbidden, "Not allowed", said("You may not do this."),
+			"If you think you should be able to, ask an administrator."}
+	case fault.NotOffered, fault.NotAllowed:
+		return Failure{http.StatusMethodNotAllowed, "Not possible here", said("This page cannot be used this way."),
+			"Go back and use the form on the page."}
+	case fault.TooLarge:
+		return Failure{http.StatusRequestEntityTooLarge, "Too large", said("What was sent is larger than a page takes."), "Send less at a time."}
+	case fault.TooMany:
+		return Failure{http.StatusTooManyRequests, "Too many tries", said("This was tried too often."), "Wait a few minutes and try again."}
+	case fault.Conflict, fault.Precondition, fault.NotModified:
+		return Failure{http.StatusConflict, "Changed meanwhile", said("Something else stands in the way."),
+			"Go back, reload the page and look again."}
+	case fault.Unavailable:
+		return Failure{http.StatusServiceUnavailable, "Not available now", said("A part of this instance does not answer."),
+			"Try again in a minute."}
+	case fault.Internal:
+		return Failure{
+			http.StatusInternalServerError, "Something went wrong on our side", "The error was logged.",
+			"Try again. If it happens again, tell an administrator the request ID below.",
+		}
+	}
+	return Failure{http.StatusBadRequest, "This could not be done", said("The values do not fit."), "Go back, correct them and try again."}
+}
+
+// Fail shows what went wrong and what to do next.
+func (x *Request) Fail(err error) {
+	if errors.Is(err, ErrAnswered) {
+		return
+	}
+	err = httpapi.Away(err)
+	f, shown := fault.Of(err)
+	hidden := !shown || (f.Kind == fault.Unavailable && err != error(f)) //nolint:errorlint // whether it is that very value
+	if hidden && x.Context().Err() == nil {
+		x.LogError("page failed", err, nil)
+	}
+	if !shown {
+		f = &fault.Error{Kind: fault.Internal}
+	}
+	what := FailureOf(f)
+	if what.Status == http.StatusServiceUnavailable {
+		x.W.Header().Set("Retry-After", httpapi.RetryAfter)
+	}
+	if err := x.ShowFailure(what.Status, what); err != nil {
+		x.LogError("the page about a failure failed", err, nil)
+		x.W.WriteHeader(http.StatusInternalServerError)
+	}
+}
+
+// ShowFailure answers with a page about a failure.
+func (x *Request) ShowFailure(status int, what Failure) error {
+	return x.Show(status, Layout{Title: what.Title, Narrow: true}, failure(what, x.Link("/"), requestID(x)))
+}

@@ -1,0 +1,186 @@
+package page
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"stithy/internal/kit/fault"
+	"stithy/internal/web/ui"
+)
+
+// CSRFField is the field that ties a form to the session it was shown in.
+const CSRFField = "authenticity_token"
+
+// Form is a form of a page. It is made by Request.NewForm, which gives it the CSRF value.
+type Form struct {
+	Action  URL
+	Submit  string
+	Look    Look
+	Icon    ui.IconPath // on the button, if any
+	ID      string      // of the button, where it must keep the focus
+	CSRF    string
+	Hidden  []Hidden
+	Fields  []Field
+	Problem string // what is wrong with the whole
+	About   string // what the button is about, for those who hear the page
+}
+
+// Look is how a button looks.
+type Look string
+
+// The looks of buttons. A page has one primary button.
+const (
+	Secondary Look = ""
+	Primary   Look = "primary"
+	Danger    Look = "danger"
+	Quiet     Look = "plain"
+)
+
+// Hidden is a value that a form carries unseen.
+type Hidden struct{ Name, Value string }
+
+// Kind is what a field is filled in with: a type of input, or one of the kinds below.
+type Kind string
+
+// The kinds of fields.
+const (
+	Text       Kind = "text"
+	Password   Kind = "password"
+	Email      Kind = "email"
+	Date       Kind = "date"
+	Textarea   Kind = "textarea"
+	Select     Kind = "select"
+	Checkbox   Kind = "checkbox"
+	Checkboxes Kind = "checkboxes"
+)
+
+// Field is one question of a form.
+type Field struct {
+	Name         string
+	Also         string // another name that rooms complain about what stands here under
+	As           string // its id on a page that asks for the name twice
+	Label        string
+	Type         Kind
+	Value        string
+	Hint         string
+	Autocomplete string
+	Mode         string // the keyboard that a phone shows
+	Required     bool
+	Focus        bool
+	Length       int
+	Options      []Choice
+	Problems     []string
+}
+
+// ID is what the label and the problems of a field refer to.
+func (f Field) ID() string { return cmp.Or(f.As, f.Name) }
+
+// describedBy are the ids of what stands below the field.
+func (f Field) describedBy() string {
+	var ids []string
+	if f.Hint != "" {
+		ids = append(ids, f.ID()+"-hint")
+	}
+	if len(f.Problems) > 0 {
+		ids = append(ids, f.ID()+"-problem")
+	}
+	return strings.Join(ids, " ")
+}
+
+// Choice is one answer of a select or of checkboxes.
+type Choice struct {
+	Value, Label, Hint string
+	Chosen             bool
+}
+
+// Checked is the value of a checkbox.
+func Checked(on bool) string {
+	if on {
+		return "1"
+	}
+	return ""
+}
+
+// Refused reports whether the form is shown again, with what is wrong with it.
+func (f *Form) Refused() bool {
+	return f.Problem != "" || slices.ContainsFunc(f.Fields, func(q Field) bool { return len(q.Problems) > 0 })
+}
+
+// NewForm is a form that sends its fields to a path of this instance.
+func (x *Request) NewForm(action, submit string, fields ...Field) *Form {
+	return &Form{Action: x.Link(action), Submit: submit, Fields: fields, Look: Primary, CSRF: x.CSRF}
+}
+
+// Button is a form without questions.
+func (x *Request) Button(action, submit string, look Look, about string) *Form {
+	f := x.NewForm(action, submit)
+	f.Look, f.About = look, about
+	return f
+}
+
+// With hides a value in the form.
+func (f *Form) With(name, value string) *Form {
+	f.Hidden = append(f.Hidden, Hidden{name, value})
+	return f
+}
+
+// Refuse fills in what was sent and what is wrong with it. It returns the error that the form cannot show.
+func (x *Request) Refuse(f *Form, err error) error {
+	e, shown := fault.Of(err)
+	if !shown || e.Kind == fault.NotFound || e.Kind == fault.Internal {
+		return err
+	}
+	fields := e.Fields
+	for i := range f.Fields {
+		q := &f.Fields[i]
+		if q.Problems = fields[q.Name]; len(q.Problems) == 0 && q.Also != "" {
+			q.Problems = fields[q.Also]
+		}
+		for n := range q.Options {
+			q.Options[n].Chosen = slices.Contains(x.Form[q.Name], q.Options[n].Value)
+		}
+		if q.Type != Password {
+			q.Value = x.Form.Get(q.Name)
+		}
+	}
+	shownBy := func(name string) bool {
+		return slices.ContainsFunc(f.Fields, func(q Field) bool { return q.Name == name || q.Also == name })
+	}
+	switch {
+	case len(fields) == 0 && e.Text != "":
+		f.Problem = e.Text
+	case len(fields) == 0 && e.Reason != "":
+		f.Problem = e.Reason
+	case len(fields) == 0:
+		f.Problem = FailureOf(e).Text
+	default:
+		rest := fault.Fields{}
+		for name, texts := range fields {
+			if !shownBy(name) {
+				rest[name] = texts
+			}
+		}
+		f.Problem = inWords(rest)
+	}
+	return nil
+}
+
+// inWords is what is wrong as people say it. Names of fields are those of the API; what is wrong with the whole, which
+// rooms call base, has none.
+func inWords(fields fault.Fields) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		for _, text := range fields[name] {
+			if words := strings.ReplaceAll(name, "_", " "); name != "base" && words != "" {
+				text = strings.ToUpper(words[:1]) + words[1:] + " " + text
+			}
+			parts = append(parts, strings.TrimRight(text, "."))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ". ") + "."
+}

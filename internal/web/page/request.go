@@ -1,0 +1,181 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/a-h/templ"
+
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/httpapi"
+)
+
+const (
+	maxBody    = 1 << 20
+	maxStrange = 32 << 10 // of a form that somebody sends who is not signed in
+	maxQuery   = 16 << 10
+)
+
+// ErrAnswered ends a request that was answered already.
+var ErrAnswered = errors.New("answered")
+
+// Context is the context of the request.
+func (x *Request) Context() context.Context { return x.R.Context() }
+
+// Reading reports whether the page is looked at, rather than sent.
+func (x *Request) Reading() bool {
+	return x.R.Method == http.MethodGet || x.R.Method == http.MethodHead
+}
+
+// Read takes the form in. A field that was sent twice is refused, for nobody could say which one counts.
+func (x *Request) Read(p Page) error {
+	x.Form = x.R.URL.Query()
+	if len(x.R.URL.RawQuery) > maxQuery {
+		return fault.New(fault.TooLarge)
+	}
+	if !x.Reading() {
+		most := int64(maxStrange)
+		if x.Account != nil {
+			most = maxBody
+		}
+		x.R.Body = http.MaxBytesReader(x.W, x.R.Body, most)
+		if err := x.R.ParseForm(); err != nil {
+			if _, much := errors.AsType[*http.MaxBytesError](err); much {
+				return fault.New(fault.TooLarge)
+			}
+			return fault.Say(fault.BadParams, "The form could not be read.")
+		}
+		x.Form = x.R.PostForm
+	}
+	for name, values := range x.Form {
+		if len(values) > 1 && !slices.Contains(p.Many, name) {
+			return fault.Say(fault.BadParams, "A field was sent more than once.")
+		}
+		for _, value := range append(values, name) {
+			if !utf8.ValidString(value) || strings.IndexByte(value, 0) >= 0 {
+				return fault.Say(fault.BadParams, "The form holds something that is not text.")
+			}
+		}
+	}
+	return nil
+}
+
+// ID is the number in the path.
+func (x *Request) ID() (int64, error) {
+	id, err := strconv.ParseInt(x.R.PathValue("id"), 10, 64)
+	if err != nil || id < 1 {
+		return 0, fault.New(fault.NotFound)
+	}
+	return id, nil
+}
+
+// SignInPath is the page where people sign in.
+const SignInPath = "/users/sign_in"
+
+// AskToSignIn sends a stranger to sign in, and back to where they wanted to go.
+func (x *Request) AskToSignIn() { x.Redirect(signInAndBack(x)) }
+
+// SignInAndBack is the address of the page to sign in, which leads back here.
+func (x *Request) SignInAndBack() URL { return x.Link(signInAndBack(x)) }
+
+func signInAndBack(x *Request) string {
+	if x.Reading() && x.R.URL.Path != "/" {
+		return SignInPath + "?" + url.Values{"return_to": {x.R.URL.RequestURI()}}.Encode()
+	}
+	return SignInPath
+}
+
+// Redirect sends the browser to a path of this instance.
+func (x *Request) Redirect(path string) { x.Leave(string(x.Link(path))) }
+
+// Leave sends the browser to an address that was checked. What the browser sent here is not sent there (303).
+func (x *Request) Leave(to string) {
+	x.Headers()
+	x.W.Header().Set("Location", to)
+	x.W.WriteHeader(http.StatusSeeOther)
+}
+
+// LocalPath reads a path that came with a request and to which a browser is about to be sent. It takes an absolute path
+// of this instance and nothing that a browser might read as another site; anything else is the home page.
+func LocalPath(text string) string {
+	const home = "/"
+	if len(text) > maxQuery || !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") {
+		return home
+	}
+	for _, c := range text {
+		if c <= ' ' || c == '\\' || c > '~' {
+			return home
+		}
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" || u.Fragment != "" ||
+		strings.HasPrefix(u.Path, "//") || strings.ContainsAny(u.Path, "\\\r\n\t") {
+		return home
+	}
+	if strings.HasPrefix(u.Path, "/users/sign_") {
+		return home // it would lead in a circle
+	}
+	return u.RequestURI()
+}
+
+// Show answers with a page. It is rendered whole before the first byte is sent, so that a failure is still a page.
+func (x *Request) Show(status int, l Layout, body templ.Component) error {
+	v := newView(x, l)
+	var out bytes.Buffer
+	// Whoever went away meanwhile is no reason to fail half-way.
+	if err := document(v, body).Render(context.WithoutCancel(x.Context()), &out); err != nil {
+		return err
+	}
+	x.Headers()
+	forgetFlash(x)
+	x.W.Header().Set("Content-Type", "text/html; charset=utf-8")
+	x.W.WriteHeader(status)
+	if x.R.Method != http.MethodHead {
+		_, _ = x.W.Write(out.Bytes())
+	}
+	return nil
+}
+
+// Send answers with a file instead of a page.
+func (x *Request) Send(body io.ReadCloser, size int64, media, name string, attach bool) error {
+	defer func() { _ = body.Close() }()
+	x.Headers()
+	how := "inline"
+	if attach {
+		how = "attachment"
+	}
+	h := x.W.Header()
+	h.Set("Content-Type", media)
+	h.Set("Content-Length", strconv.FormatInt(size, 10))
+	h.Set("Content-Disposition", mime.FormatMediaType(how, map[string]string{"filename": name}))
+	x.W.WriteHeader(http.StatusOK)
+	if x.R.Method == http.MethodHead {
+		return nil
+	}
+	if _, err := io.Copy(x.W, body); err != nil && x.Context().Err() == nil {
+		// The status is out: all that is left is to end the answer early.
+		x.LogError("sending a file failed", err, nil)
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// LogError writes down what went wrong on our side.
+func (x *Request) LogError(text string, err error, stack []byte) {
+	attrs := []any{"error", err.Error(), "method", x.R.Method, "request_id", requestID(x), httpapi.Cause(err)}
+	if stack != nil {
+		attrs = append(attrs, "stack", string(stack))
+	}
+	x.log.Error(text, attrs...)
+}
+
+func requestID(x *Request) string { return httpapi.RecorderOf(x.Context()).RequestID }

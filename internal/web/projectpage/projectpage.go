@@ -1,0 +1,198 @@
+// Package projectpage is the kit of pages about a project. They are found by the path of the project, which has any
+// depth, and what follows it after "/-/". An area declares such a page by what follows, with what its readers must hold:
+//
+//	{Route: "GET /-/things", Needs: access.ReadThings, Do: showThings, Nav: page.Nav{List: projectpage.Build, Title: "Things"}}
+//
+// Whoever does not hold it is told that there is nothing, strangers that they may sign in. The handler finds the project
+// in its request, writes paths with At and is laid out by Layout.
+package projectpage
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"stithy/internal/group"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/project"
+	"stithy/internal/web/page"
+	"stithy/internal/web/ui"
+)
+
+// Page is a page about a project.
+type Page struct {
+	Route string // method and what follows the path of the project
+	Needs access.Ability
+	Do    func(*Request) error
+	Nav   page.Nav // with a title, all pages about a project link to it
+}
+
+// The sections of a project, each a list of pages.
+const (
+	Code     page.List = "Code"
+	Build    page.List = "Build"
+	Settings page.List = "Settings"
+)
+
+// sections are in the order of the tabs.
+var sections = []struct {
+	list page.List
+	icon ui.IconPath
+}{{Code, ui.IconSnippet}, {Build, ui.IconBuild}, {Settings, ui.IconSettings}}
+
+// Deps is what finding a project needs.
+type Deps struct {
+	Projects *project.Service
+	Groups   *group.Service
+}
+
+// Site is all pages about projects.
+type Site struct {
+	deps  Deps
+	pages []Page
+}
+
+// New joins the pages about projects.
+func New(d Deps, pages ...Page) *Site { return &Site{deps: d, pages: pages} }
+
+// Pages are the pages as others are declared. Their routes begin after the path of the project.
+func (s *Site) Pages() []page.Page {
+	all := make([]page.Page, 0, len(s.pages))
+	for _, p := range s.pages {
+		one := page.Page{Route: p.Route, Do: func(x *page.Request) error { return s.serve(x, p) }}
+		if one.Reads() {
+			one.Who = page.Readers
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// Request is a request for a page about a project.
+type Request struct {
+	*page.Request
+	Project *project.Project // with the reader's role in it
+	site    *Site
+}
+
+// pathValue is under which name the path of the project travels from Below to serve.
+const pathValue = "project"
+
+// Below is a request for a page about a project as the routes of such pages know it, or nil when the path cannot be one.
+func Below(r *http.Request) *http.Request {
+	full, rest, deep := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/-/")
+	top, _, nested := strings.Cut(full, "/")
+	if !nested || group.ReservedAtTop(top) || strings.Contains(full, "%") {
+		return nil
+	}
+	u := *r.URL
+	if u.RawPath = "/"; deep {
+		u.RawPath = "/-/" + rest
+	}
+	var err error
+	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
+		return nil
+	}
+	short := r.WithContext(r.Context())
+	short.URL = &u
+	short.SetPathValue(pathValue, full)
+	return short
+}
+
+// Whole takes back what Below cut off.
+func Whole(r *http.Request) *http.Request {
+	u, full := *r.URL, "/"+r.PathValue(pathValue)
+	u.Path, u.RawPath = strings.TrimSuffix(full+u.Path, "/"), strings.TrimSuffix(full+u.RawPath, "/")
+	r.URL = &u
+	return r
+}
+
+// serve finds the project of a page for a reader who holds what the page needs. A former path, or the address that git
+// clones, leads to the present one.
+func (s *Site) serve(x *page.Request, page Page) error {
+	asked := x.R.PathValue(pathValue)
+	plain := strings.TrimSuffix(asked, ".git")
+	p, moved, err := s.deps.Projects.FindByRef(x.Context(), x.Actor, plain)
+	if err == nil && !access.Holds(x.Actor, page.Needs, p.Place()) {
+		err = fault.New(fault.NotFound)
+	}
+	if fault.Is(err, fault.NotFound) && x.Reading() && x.R.URL.Path == "/"+asked {
+		if g, err := s.deps.Groups.FindByRef(x.Context(), x.Actor, plain); err == nil {
+			x.Redirect("/groups/" + g.FullPath)
+			return nil
+		}
+	}
+	switch {
+	case fault.Is(err, fault.NotFound) && x.Account == nil && x.Reading():
+		x.AskToSignIn()
+		return nil
+	case err != nil:
+		return err
+	case (moved || plain != asked) && x.Reading():
+		u := *x.R.URL
+		u.Path = "/" + p.FullPath() + strings.TrimPrefix(u.Path, "/"+asked)
+		u.RawPath = "/" + p.FullPath() + strings.TrimPrefix(x.R.URL.EscapedPath(), "/"+asked)
+		x.Redirect(u.RequestURI())
+		return nil
+	}
+	return page.Do(&Request{Request: x, Project: p, site: s})
+}
+
+// May reports whether the reader holds an ability in the project.
+func (x *Request) May(can access.Ability) bool { return access.Holds(x.Actor, can, x.Project.Place()) }
+
+// At is the path of a page about the project: "pipelines", or "" for its first.
+func (x *Request) At(below string) string {
+	path := "/" + x.Project.FullPath()
+	if below != "" {
+		path += "/-/" + below
+	}
+	return path
+}
+
+// LinkTo is the address of a page about the project.
+func (x *Request) LinkTo(below string) page.URL { return x.Link(x.At(below)) }
+
+// Branch is the default branch of the project, or the one that it would have.
+func (x *Request) Branch() string { return x.site.deps.Projects.BranchOf(x.Project) }
+
+// Layout is that of a page about the project: the way there, its sections, and the other pages of the section. tab is
+// what follows the path of the listed page that it belongs to.
+func (x *Request) Layout(title, tab string) page.Layout {
+	h := &page.Header{Name: x.Project.FullPath(), Kind: "Project", Crumbs: x.Crumbs(x.Project.FullPath())}
+	last := &h.Crumbs[len(h.Crumbs)-1]
+	last.Here, last.Icon = true, ui.VisibilityIcon(x.Project.Visibility.String())
+	l := page.Layout{Title: title, Header: h}
+	for _, s := range sections {
+		links := x.section(s.list, tab)
+		if len(links) == 0 {
+			continue
+		}
+		t := page.NavLink{Title: string(s.list), URL: links[0].URL, Icon: s.icon}
+		for _, link := range links {
+			t.Here = t.Here || link.Here
+		}
+		h.Tabs = append(h.Tabs, t)
+		switch {
+		case t.Here && s.list == Settings:
+			l.Sidebar = &page.Sidebar{Title: "Project settings", Links: links}
+		case t.Here:
+			h.Sub = links
+		}
+	}
+	return l
+}
+
+// section is the pages of a section that the reader may see.
+func (x *Request) section(list page.List, tab string) []page.NavLink {
+	var links []page.NavLink
+	for _, p := range x.site.pages {
+		if p.Nav.List != list || !x.May(p.Needs) {
+			continue
+		}
+		_, path, _ := strings.Cut(p.Route, " /-/")
+		links = append(links, page.NavLink{Title: p.Nav.Title, URL: x.LinkTo(path), Icon: p.Nav.Icon, Here: path == tab})
+	}
+	return links
+}

@@ -1,0 +1,236 @@
+// Package web serves the pages for people, which the server renders and which work without script. It joins the areas
+// (account, admin, ci, overview), finds the page of a request, and holds every request against what all pages share:
+// headers, who is signed in and may see the page, origin and CSRF checks, throttles. No page decides a rule of a room.
+//
+// To add a page see docs/guides/add-a-page.md. The kit is in package page, the components are in package ui.
+package web
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"stithy/internal/artifact"
+	"stithy/internal/group"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/httpapi"
+	"stithy/internal/kit/wire"
+	"stithy/internal/member"
+	"stithy/internal/oauth"
+	"stithy/internal/pipeline"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/fairshare"
+	"stithy/internal/platform/secretbox"
+	"stithy/internal/project"
+	"stithy/internal/runner"
+	"stithy/internal/setting"
+	"stithy/internal/signin"
+	"stithy/internal/token"
+	"stithy/internal/user"
+	"stithy/internal/variable"
+	"stithy/internal/web/account"
+	"stithy/internal/web/admin"
+	"stithy/internal/web/ci"
+	"stithy/internal/web/grouppage"
+	"stithy/internal/web/overview"
+	"stithy/internal/web/page"
+	"stithy/internal/web/projectpage"
+)
+
+// Deps is what the pages need from below. Each area is given its part.
+type Deps struct {
+	Users       *user.Service
+	Tokens      *token.Service
+	SignIns     *signin.Service
+	Groups      *group.Service
+	Projects    *project.Service
+	Members     *member.Service
+	Pipelines   *pipeline.Service
+	Artifacts   *artifact.Service
+	Runners     *runner.Service
+	Variables   *variable.Service
+	OAuth       *oauth.Service
+	Settings    *setting.Service
+	Throttle    httpapi.Throttle
+	Box         *secretbox.Box
+	ExternalURL *url.URL
+	Names       wire.Names
+	Clock       clock.Clock
+	Log         *slog.Logger
+}
+
+// Server serves the pages.
+type Server struct {
+	deps    Deps
+	kit     *page.Kit
+	origins *http.CrossOriginProtection
+	tables  []table
+}
+
+// table is routes of one kind.
+type table struct {
+	mux   *http.ServeMux
+	below func(*http.Request) *http.Request // the request as the routes know it, nil when it cannot be one of them
+	whole func(*http.Request) *http.Request // takes back what below cut off
+	label string                            // stands for what was cut off in logs and metrics
+}
+
+// New puts the server together. It panics on a page that cannot be served.
+func New(d Deps) *Server {
+	s := &Server{
+		deps: d, origins: http.NewCrossOriginProtection(),
+		kit: page.New(page.Deps{Box: d.Box, ExternalURL: d.ExternalURL, Names: d.Names, Clock: d.Clock, Log: d.Log}),
+	}
+	// A proxy may have changed the Host that the origin is compared with.
+	if err := s.origins.AddTrustedOrigin(d.ExternalURL.Scheme + "://" + d.ExternalURL.Host); err != nil {
+		panic("web: " + err.Error())
+	}
+	areas := d.areas()
+	own := areas.pages()
+	s.kit.Join(own...)
+	same := func(r *http.Request) *http.Request { return r }
+	s.add(table{below: same, whole: same}, own)
+	groups := grouppage.New(d.Groups, areas.groupPages()...)
+	s.add(table{below: grouppage.Below, whole: grouppage.Whole, label: "/groups/{group}"}, groups.Pages())
+	projects := projectpage.New(projectpage.Deps{Projects: d.Projects, Groups: d.Groups}, areas.projectPages()...)
+	s.add(table{below: projectpage.Below, whole: projectpage.Whole, label: "/{project}"}, projects.Pages())
+	return s
+}
+
+// areas are what each area is given.
+type areas struct {
+	account  account.Deps
+	admin    admin.Deps
+	ci       ci.Deps
+	overview overview.Deps
+}
+
+func (d Deps) areas() areas {
+	return areas{
+		account: account.Deps{Users: d.Users, Tokens: d.Tokens, SignIns: d.SignIns, Members: d.Members, OAuth: d.OAuth, Settings: d.Settings},
+		admin:   admin.Deps{Users: d.Users},
+		ci: ci.Deps{
+			Users: d.Users, Pipelines: d.Pipelines, Artifacts: d.Artifacts, Runners: d.Runners, Variables: d.Variables, Settings: d.Settings,
+		},
+		overview: overview.Deps{Users: d.Users, Groups: d.Groups, Projects: d.Projects, Members: d.Members, Pipelines: d.Pipelines},
+	}
+}
+
+func (a areas) pages() []page.Page {
+	return slices.Concat(admin.Pages(a.admin), account.Pages(a.account), ci.Pages(a.ci), overview.Pages(a.overview))
+}
+
+func (a areas) groupPages() []grouppage.Page {
+	return slices.Concat(overview.GroupPages(a.overview), ci.GroupPages(a.ci))
+}
+
+func (a areas) projectPages() []projectpage.Page {
+	return slices.Concat(overview.ProjectPages(a.overview), ci.ProjectPages(a.ci))
+}
+
+// Routes are the routes of all pages that are not about a project.
+func Routes() []string {
+	var routes []string
+	for _, p := range (areas{}).pages() {
+		routes = append(routes, p.Route)
+	}
+	for _, p := range (areas{}).groupPages() {
+		method, path, _ := strings.Cut(p.Route, " ")
+		routes = append(routes, method+" /groups/{group...}"+path)
+	}
+	return routes
+}
+
+// ProjectRoutes are the routes of all pages about a project, after its path.
+func ProjectRoutes() []string {
+	var routes []string
+	for _, p := range (areas{}).projectPages() {
+		routes = append(routes, p.Route)
+	}
+	return routes
+}
+
+func (s *Server) add(t table, pages []page.Page) {
+	t.mux = http.NewServeMux()
+	for _, p := range pages {
+		label := t.label + p.Path()
+		if t.label != "" {
+			label = strings.TrimSuffix(label, "/{$}")
+		}
+		t.mux.HandleFunc(p.Route, func(w http.ResponseWriter, r *http.Request) { s.serve(w, t.whole(r), p, label) })
+	}
+	s.tables = append(s.tables, t)
+}
+
+// Handler serves the pages, their style sheets, and a page that says so for whatever is not there.
+func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.route) }
+
+// route finds the page. What the mux would clean and redirect is not found: nothing on this instance links to such a
+// path.
+func (s *Server) route(w http.ResponseWriter, r *http.Request) {
+	if file, ok := s.kit.Files()[r.URL.Path]; ok && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		s.kit.FileHeaders(w.Header())
+		httpapi.RecorderOf(r.Context()).SetRoute("/assets", access.Actor{})
+		file.ServeHTTP(w, r)
+		return
+	}
+	kind := fault.NotFound
+	if path.Clean(r.URL.Path) == r.URL.Path {
+		for _, t := range s.tables {
+			at := t.below(r)
+			if at == nil || !known(t.mux, at) {
+				continue
+			}
+			if _, pattern := t.mux.Handler(at); pattern != "" {
+				t.mux.ServeHTTP(w, at)
+				return
+			}
+			kind = fault.NotAllowed
+			break
+		}
+	}
+	s.serve(w, r, page.Page{Who: page.Anyone, Do: func(*page.Request) error { return fault.New(kind) }}, "(none)")
+}
+
+// known reports whether the path has a page, for whatever method.
+func known(mux *http.ServeMux, r *http.Request) bool {
+	other := *r
+	for _, other.Method = range []string{http.MethodGet, http.MethodPost} {
+		if _, pattern := mux.Handler(&other); pattern != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, p page.Page, label string) {
+	x := s.kit.NewRequest(w, r)
+	defer recovered(x)
+	err := s.enter(x, p)
+	httpapi.RecorderOf(r.Context()).SetRoute(label, x.Actor)
+	x.R = x.R.WithContext(fairshare.With(x.Context(), x.Actor.Caller()))
+	if err == nil {
+		err = p.Do(x)
+	}
+	if err != nil {
+		x.Fail(err)
+	}
+}
+
+func recovered(x *page.Request) {
+	what := recover()
+	if what == nil {
+		return
+	}
+	if what == http.ErrAbortHandler {
+		panic(what)
+	}
+	x.LogError("page panicked", fmt.Errorf("%v", what), debug.Stack())
+	x.Fail(fault.New(fault.Internal))
+}
