@@ -120,6 +120,9 @@ func (p plan) run(ctx context.Context) (_ *report, err error) {
 		return nil, err
 	}
 	report := newReport(p)
+	if report.Binary, err = megabytes(programs.stithyPath); err != nil {
+		return nil, err
+	}
 	if p.wants(16) {
 		if err := p.starts(ctx, report, short); err != nil {
 			return nil, err

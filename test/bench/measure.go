@@ -276,6 +276,15 @@ func processTime(pid int) (time.Duration, error) {
 	return sum, nil
 }
 
+// megabytes is the size of a file.
+func megabytes(path string) (float64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return float64(info.Size()) / 1e6, nil
+}
+
 // idleMemory is the resident size, in megabytes, of a process that has been
 // left alone for a second.
 func (s *server) idleMemory(ctx context.Context) (float64, error) {

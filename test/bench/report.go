@@ -21,6 +21,7 @@ type report struct {
 	Rounds int       `json:"rounds"`
 	Pairs  []Pair    `json:"pairs"`
 	Starts []Start   `json:"starts"`
+	Binary float64   `json:"binary_mb"`
 
 	starting map[string][2][]float64 // ms, MB
 }
@@ -49,6 +50,7 @@ type Start struct {
 const (
 	maxStart  = 150 // ms
 	maxMemory = 40  // MB
+	maxBinary = 45  // MB
 	tolerance = 1.1
 
 	// oauthRow is the pair whose second side has a speed to keep, too.
@@ -120,6 +122,7 @@ func (r *report) print(w io.Writer) {
 			fmt.Fprintf(w, "| %d | token checks a second, on one core | | %.0f | | ≥ %d |\n", p.Row, p.checks(), minChecks)
 		}
 	}
+	fmt.Fprintf(w, "| 16 | size of the binary | | %.1f MB | | ≤ %d MB |\n", r.Binary, maxBinary)
 	for _, s := range r.Starts {
 		fmt.Fprintf(w, "| 16 | idle; start | | %s: %.1f MB; %.0f ms | | ≤ %d MB; ≤ %d ms to ready |\n", s.Name, s.Memory, s.Millis, maxMemory, maxStart)
 	}

@@ -33,7 +33,9 @@ type programs struct{ stithyPath, barePath string }
 func build(ctx context.Context, dir string) (programs, error) {
 	p := programs{stithyPath: filepath.Join(dir, "bin-stithy"), barePath: filepath.Join(dir, "bin-bare")}
 	for path, of := range map[string]string{p.stithyPath: "stithy/cmd/stithy", p.barePath: "stithy/test/bench/bare"} {
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", path, of).CombinedOutput(); err != nil {
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, of) // as make build does
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
 			return p, fmt.Errorf("building %s: %w\n%s", of, err, out)
 		}
 	}
