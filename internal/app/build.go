@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"strconv"
 
 	"stithy/internal/apidocs"
 	"stithy/internal/artifact"
@@ -25,9 +24,7 @@ import (
 	"stithy/internal/gitssh"
 	"stithy/internal/gitstore"
 	"stithy/internal/group"
-	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
-	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/wire"
 	"stithy/internal/lfs"
@@ -56,43 +53,53 @@ import (
 	"stithy/internal/web"
 )
 
-// App is the application put together, not yet running.
-type App struct {
-	Config   *config.Config
-	Log      *slog.Logger
-	Clock    clock.Clock
-	DB       *postgres.DB
-	Box      *secretbox.Box
-	Redis    *ratelimit.Redis // nil on one box
-	Queue    *jobqueue.Queue
-	Settings *setting.Service
-	Users    *user.Service
-	Tokens   *token.Service
+// Parts is what an application is made from.
+type Parts struct {
+	Config *config.Config
+	Log    *slog.Logger
+	Clock  clock.Clock
+	DB     *postgres.DB
+	Box    *secretbox.Box
+	Store  *gitstore.Store
+	Blobs  blob.Store
+	Redis  *ratelimit.Redis // nil on one box
+}
 
-	signIns      *signin.Service
-	groups       *group.Service
-	projects     *project.Service
-	members      *member.Service
-	bots         *bot.Service
-	deployTokens *deploytoken.Service
-	store        *gitstore.Store
-	repositories *repository.Service
-	changelogs   *changelog.Service
-	deployKeys   *deploykey.Service
-	lfs          *lfs.Service
-	oauth        *oauth.Service
-	variables    *variable.Service
-	runners      *runner.Service
-	artifacts    *artifact.Service
-	pipelines    *pipeline.Service
-	dispatch     *dispatch.Service
-	audit        *audit.Service
-	metrics      *telemetry.Metrics
-	drain        *lifecycle.Drain
-	disks        *disks
-	hasher       *secretbox.Hasher
-	counts       counts
-	waits        postgres.Limits // of requests for the database; the usual ones when zero
+// App is the application put together, not yet running: its parts and its
+// rooms.
+type App struct {
+	Parts
+	Bus          *bus.Bus
+	Queue        *jobqueue.Queue
+	Settings     *setting.Service
+	Users        *user.Service
+	Tokens       *token.Service
+	SignIns      *signin.Service
+	Groups       *group.Service
+	Projects     *project.Service
+	Members      *member.Service
+	Bots         *bot.Service
+	DeployTokens *deploytoken.Service
+	Repositories *repository.Service
+	Changelogs   *changelog.Service
+	DeployKeys   *deploykey.Service
+	LFS          *lfs.Service
+	OAuth        *oauth.Service
+	Variables    *variable.Service
+	Runners      *runner.Service
+	Artifacts    *artifact.Service
+	Pipelines    *pipeline.Service
+	Dispatch     *dispatch.Service
+	Audit        *audit.Service
+
+	metrics   *telemetry.Metrics
+	drain     *lifecycle.Drain
+	disks     *disks
+	hasher    *secretbox.Hasher
+	counts    counts
+	upwards   upwards
+	sshLimits gitssh.Limits   // the usual ones when zero
+	waits     postgres.Limits // of requests for the database; the usual ones when zero
 }
 
 // jobWorkers is how many jobs a node works at a time: enough to keep two cores
@@ -126,16 +133,19 @@ func New(ctx context.Context, cfg *config.Config, log *slog.Logger) (*App, error
 	if err := checkSchema(ctx, db); err != nil {
 		return nil, err
 	}
-	store, err := openStore(ctx, cfg, db, clock.System(), log)
+	store, err := OpenStore(ctx, cfg, db, clock.System(), log)
 	if err != nil {
 		return nil, err
 	}
-	return assemble(cfg, log, clock.System(), db, box, store, blobs, shared)
+	return Assemble(Parts{
+		Config: cfg, Log: log, Clock: clock.System(), DB: db, Box: box, Store: store, Blobs: blobs, Redis: shared,
+	})
 }
 
-// assemble hands every room what it needs. It touches neither network nor
+// Assemble hands every room what it needs. It touches neither network nor
 // disk: the documents are made from an application without a database.
-func assemble(cfg *config.Config, log *slog.Logger, now clock.Clock, db *postgres.DB, box *secretbox.Box, store *gitstore.Store, blobs blob.Store, shared *ratelimit.Redis) (*App, error) {
+func Assemble(p Parts) (*App, error) {
+	cfg, log, now, db, box := p.Config, p.Log, p.Clock, p.DB, p.Box
 	registry, events := jobqueue.NewRegistry(), bus.New()
 	queue, err := jobqueue.New(db, registry, log, jobWorkers)
 	if err != nil {
@@ -143,89 +153,87 @@ func assemble(cfg *config.Config, log *slog.Logger, now clock.Clock, db *postgre
 	}
 	names := wire.Names(cfg.Identifiers)
 	a := &App{
-		Config: cfg, Log: log, Clock: now, DB: db, Box: box, Redis: shared, Queue: queue, store: store,
-		drain: lifecycle.NewDrain(cfg.DrainDelay), disks: newDisks(cfg, store, now), hasher: secretbox.NewHasher(2),
+		Parts: p, Bus: events, Queue: queue,
+		drain: lifecycle.NewDrain(cfg.DrainDelay), disks: newDisks(cfg, p.Store, now), hasher: secretbox.NewHasher(2),
 	}
-	a.Settings = setting.New(db, events, now, log, setting.Instance{Tier: cfg.Instance.Tier, Hosted: cfg.Instance.Hosted, Names: names})
+	up := &a.upwards
+	a.Settings = setting.New(setting.Deps{
+		DB: db, Bus: events, Clock: now, Log: log, Actors: &up.actors,
+		Instance: setting.Instance{Tier: cfg.Instance.Tier, Hosted: cfg.Instance.Hosted, Names: names},
+	})
 	a.Users = user.New(user.Deps{
 		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Hasher: a.hasher, Clock: now, Log: log,
 		ExternalURL: cfg.ExternalURL, Names: names, Paid: cfg.Instance.Tier != setting.Free,
 	})
 	a.Tokens = token.New(token.Deps{
 		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Clock: now, Log: log,
-		ExternalURL: cfg.ExternalURL, Names: names, Impersonation: cfg.Instance.Impersonation,
+		ExternalURL: cfg.ExternalURL, Names: names, OAuth: &up.oauthTokens, Jobs: &up.jobTokens, Impersonation: cfg.Instance.Impersonation,
 	})
 	post, err := mail.New(cfg.SMTPURL, cfg.MailFrom)
 	if err != nil {
 		return nil, err
 	}
-	a.signIns = signin.New(signin.Deps{
+	a.SignIns = signin.New(signin.Deps{
 		DB: db, Bus: events, Queue: queue, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Mail: post, Clock: now,
 		Log: log, ExternalURL: cfg.ExternalURL, Names: names,
 	})
-	a.Settings.FindActorsBy(a.findActor)
 	base := cfg.ExternalURL.String()
-	a.groups = group.New(group.Deps{
+	a.Groups = group.New(group.Deps{
 		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Users: a.Users, Clock: now, Log: log, ExternalURL: base,
+		Projects: &up.projects,
 	})
 	guard := outbound.New(func() outbound.Rules {
 		now := a.Settings.Current()
 		return outbound.Rules{AllowLocal: now.AllowLocalRequestsFromWebHooksAndServices, Allowed: now.OutboundLocalRequestsWhitelist}
 	})
-	a.projects = project.New(project.Deps{
-		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Users: a.Users, Groups: a.groups, Outbound: guard, Clock: now, Log: log,
-		ExternalURL: base, SSHPort: cfg.SSH.Port, Names: names,
+	a.Projects = project.New(project.Deps{
+		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Users: a.Users, Groups: a.Groups, Outbound: guard, Clock: now, Log: log,
+		ExternalURL: base, SSHPort: cfg.SSH.Port, Names: names, Code: &up.code, JobTokens: &up.reach,
 	})
-	a.members = member.New(member.Deps{
-		DB: db, Bus: events, Queue: queue, Users: a.Users, Groups: a.groups, Projects: a.projects, Mail: post, Clock: now, ExternalURL: cfg.ExternalURL,
+	a.Members = member.New(member.Deps{
+		DB: db, Bus: events, Queue: queue, Users: a.Users, Groups: a.Groups, Projects: a.Projects, Mail: post, Clock: now, ExternalURL: cfg.ExternalURL,
 	})
-	a.bots = bot.New(bot.Deps{
-		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Groups: a.groups, Projects: a.projects, Clock: now,
+	a.Bots = bot.New(bot.Deps{
+		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Groups: a.Groups, Projects: a.Projects, Clock: now,
 	})
-	a.deployTokens = deploytoken.New(deploytoken.Deps{
-		DB: db, Bus: events, Box: box, Groups: a.groups, Projects: a.projects, Clock: now, Names: names,
+	a.DeployTokens = deploytoken.New(deploytoken.Deps{
+		DB: db, Bus: events, Box: box, Groups: a.Groups, Projects: a.Projects, Clock: now, Names: names,
 	})
-	a.oauth = oauth.New(oauth.Deps{
+	a.OAuth = oauth.New(oauth.Deps{
 		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Clock: now, ExternalURL: base, Names: names,
-		Password: a.signIns.CheckPassword, PasswordGrant: cfg.Instance.PasswordGrant,
+		Password: a.SignIns.CheckPassword, PasswordGrant: cfg.Instance.PasswordGrant,
 	})
-	a.Tokens.Resolve(access.OAuthToken, a.oauth.Bearer)
-	a.repositories = repository.New(repository.Deps{
-		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Projects: a.projects, Box: box, Outbound: guard, Store: store,
-		Storages: storageNames(cfg), Clock: now, Log: log, ExternalURL: base, Names: names,
+	a.Repositories = repository.New(repository.Deps{
+		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Projects: a.Projects, Box: box, Outbound: guard, Store: p.Store,
+		Storages: storageNames(cfg), Clock: now, Log: log, ExternalURL: base, Names: names, LargeFiles: &up.largeFiles,
 	})
-	a.projects.KeepCodeIn(a.repositories)
-	a.groups.ListProjectsBy(a.projects.OfGroup)
-	a.changelogs = changelog.New(changelog.Deps{
-		DB: db, Settings: a.Settings, Users: a.Users, Groups: a.groups, Projects: a.projects, Repositories: a.repositories, Clock: now, Names: names,
+	a.Changelogs = changelog.New(changelog.Deps{
+		DB: db, Settings: a.Settings, Users: a.Users, Groups: a.Groups, Projects: a.Projects, Repositories: a.Repositories, Clock: now, Names: names,
 	})
-	a.deployKeys = deploykey.New(deploykey.Deps{DB: db, Bus: events, Projects: a.projects, Clock: now})
-	a.lfs = lfs.New(lfs.Deps{DB: db, Blobs: blobs, Box: box, Clock: now, ExternalURL: base, Names: names, MaxSize: cfg.Git.MaxLargeFile})
-	a.repositories.KeepLargeFilesIn(a.lfs)
-	a.variables = variable.New(db, events, box, now, a.Settings)
-	a.runners = runner.New(runner.Deps{
-		DB: db, Bus: events, Box: box, Settings: a.Settings, Groups: a.groups, Projects: a.projects, Clock: now, Log: log,
+	a.DeployKeys = deploykey.New(deploykey.Deps{DB: db, Bus: events, Projects: a.Projects, Clock: now})
+	a.LFS = lfs.New(lfs.Deps{DB: db, Blobs: p.Blobs, Box: box, Clock: now, ExternalURL: base, Names: names, MaxSize: cfg.Git.MaxLargeFile})
+	a.Variables = variable.New(variable.Deps{DB: db, Bus: events, Box: box, Clock: now, Settings: a.Settings})
+	a.Runners = runner.New(runner.Deps{
+		DB: db, Bus: events, Box: box, Settings: a.Settings, Groups: a.Groups, Projects: a.Projects, Clock: now, Log: log,
 		ExternalURL: base, Names: names,
 	})
-	a.artifacts = artifact.New(artifact.Deps{DB: db, Queue: queue, Blobs: blobs, Box: box, Settings: a.Settings, Clock: now, Log: log})
-	a.pipelines = pipeline.New(pipeline.Deps{
-		DB: db, Bus: events, Queue: queue, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Groups: a.groups, Projects: a.projects,
-		Repositories: a.repositories, Variables: a.variables, Artifacts: a.artifacts, Runners: a.runners, Outbound: guard, Clock: now, Log: log, ExternalURL: base,
-		Names: names,
+	a.Artifacts = artifact.New(artifact.Deps{DB: db, Queue: queue, Blobs: p.Blobs, Box: box, Settings: a.Settings, Clock: now, Log: log})
+	a.Pipelines = pipeline.New(pipeline.Deps{
+		DB: db, Bus: events, Queue: queue, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Groups: a.Groups, Projects: a.Projects,
+		Repositories: a.Repositories, Variables: a.Variables, Artifacts: a.Artifacts, Runners: a.Runners, Outbound: guard, Clock: now, Log: log, ExternalURL: base,
+		Names: names, JobTokens: &up.callers,
 	})
-	a.dispatch = dispatch.New(dispatch.Deps{
-		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, OAuth: a.oauth, Projects: a.projects,
-		Repositories: a.repositories, Runners: a.runners, Artifacts: a.artifacts, Pipelines: a.pipelines, Clock: now,
+	a.Dispatch = dispatch.New(dispatch.Deps{
+		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, OAuth: a.OAuth, Projects: a.Projects,
+		Repositories: a.Repositories, Runners: a.Runners, Artifacts: a.Artifacts, Pipelines: a.Pipelines, Clock: now,
 		Log: log, ExternalURL: base, Names: names, Claims: int(cfg.DatabaseMaxConns) / 2, Hold: cfg.JobRequestHold, Draining: a.drain.Done(),
 	})
-	a.Tokens.Resolve(access.JobToken, a.dispatch.Bearer)
-	a.projects.JobTokensBy(a.dispatch.Reach)
-	a.pipelines.JobTokensBy(a.dispatch.Caller)
-	a.audit = audit.New(db, now, names)
+	a.Audit = audit.New(audit.Deps{DB: db, Clock: now, Names: names})
+	a.bind()
 	a.metrics = telemetry.NewMetrics(setting.Version, a.Settings.Instance().Revision)
 	a.metrics.Sampled(a.gauges)
 	for _, room := range []interface{ Register(*jobqueue.Registry) }{
-		a.Users, a.signIns, a.groups, a.projects, a.members, a.oauth, a.repositories, a.lfs, a.runners, a.artifacts, a.pipelines, a.dispatch, a.audit,
+		a.Users, a.SignIns, a.Groups, a.Projects, a.Members, a.OAuth, a.Repositories, a.LFS, a.Runners, a.Artifacts, a.Pipelines, a.Dispatch, a.Audit,
 	} {
 		room.Register(registry)
 	}
@@ -241,28 +249,16 @@ func storageNames(cfg *config.Config) []string {
 	return names
 }
 
-// findActor finds whom a feature flag is set for.
-func (a *App) findActor(ctx context.Context, kind, ref string) (setting.Actor, error) {
-	if kind != "user" {
-		return "", fault.Missing(kind)
-	}
-	u, err := a.Users.FindByUsername(ctx, ref)
-	if err != nil {
-		return "", err
-	}
-	return setting.Actor("User:" + strconv.FormatInt(u.ID, 10)), nil
-}
-
 // Endpoints is the registry: every endpoint of every room.
 func (a *App) Endpoints() []httpapi.Endpoint {
 	var all []httpapi.Endpoint
 	for _, room := range []interface{ Endpoints() []httpapi.Endpoint }{
-		a.Settings, a.Users, a.Tokens, a.variables, a.groups, a.projects, a.members, a.bots, a.deployTokens, a.oauth, a.repositories,
-		a.deployKeys, a.changelogs, a.runners, a.pipelines, a.dispatch,
+		a.Settings, a.Users, a.Tokens, a.Variables, a.Groups, a.Projects, a.Members, a.Bots, a.DeployTokens, a.OAuth, a.Repositories,
+		a.DeployKeys, a.Changelogs, a.Runners, a.Pipelines, a.Dispatch,
 	} {
 		all = append(all, room.Endpoints()...)
 	}
-	return append(all, a.variables.PlaceEndpoints(a.groups, a.projects)...)
+	return append(all, a.Variables.PlaceEndpoints(a.Groups, a.Projects)...)
 }
 
 // Handler is the way in over HTTP.
@@ -279,10 +275,10 @@ func (a *App) Handler() http.Handler {
 		ExposeHeaders: exposed(names),
 	}
 	throttle := httpapi.Throttle{Limits: a.Settings, Limiter: limiter, Clock: a.Clock}
-	provider := &oauth.Door{Service: a.oauth, Log: a.Log, Throttle: throttle}
+	provider := &oauth.Door{Service: a.OAuth, Log: a.Log, Throttle: throttle}
 	pages := web.New(web.Deps{
-		Users: a.Users, Tokens: a.Tokens, SignIns: a.signIns, Groups: a.groups, Projects: a.projects, Members: a.members, Pipelines: a.pipelines,
-		Artifacts: a.artifacts, Runners: a.runners, Variables: a.variables, OAuth: a.oauth, Settings: a.Settings, Throttle: throttle,
+		Users: a.Users, Tokens: a.Tokens, SignIns: a.SignIns, Groups: a.Groups, Projects: a.Projects, Members: a.Members, Pipelines: a.Pipelines,
+		Artifacts: a.Artifacts, Runners: a.Runners, Variables: a.Variables, OAuth: a.OAuth, Settings: a.Settings, Throttle: throttle,
 		Box: a.Box, ExternalURL: a.Config.ExternalURL, Names: names, Clock: a.Clock, Log: a.Log,
 	})
 	door := &front.Front{
@@ -297,10 +293,10 @@ func (a *App) Handler() http.Handler {
 // gitDoor is the way in for git over HTTP.
 func (a *App) gitDoor() *githttp.Door {
 	return githttp.New(githttp.Deps{
-		DB: a.DB, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, DeployTokens: a.deployTokens, DeployKeys: a.deployKeys,
-		Projects: a.projects, Repositories: a.repositories, LFS: a.lfs, Clock: a.Clock, Log: a.Log,
+		Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, DeployTokens: a.DeployTokens, DeployKeys: a.DeployKeys,
+		Projects: a.Projects, Repositories: a.Repositories, LFS: a.LFS, Clock: a.Clock, Log: a.Log,
 		ExternalURL: a.Config.ExternalURL, Names: wire.Names(a.Config.Identifiers),
-		Password: a.signIns.CheckPassword, Ban: githttp.Ban(a.Config.Git.Ban),
+		Password: a.SignIns.CheckPassword, Ban: githttp.Ban(a.Config.Git.Ban),
 	})
 }
 
@@ -308,8 +304,8 @@ func (a *App) gitDoor() *githttp.Door {
 func (a *App) sshDoor() *gitssh.Server {
 	return gitssh.New(gitssh.Deps{
 		Listen: a.Config.SSH.Listen, HostKeys: a.Config.SSH.HostKeys, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens,
-		DeployKeys: a.deployKeys, Projects: a.projects, Repositories: a.repositories, LFS: a.lfs, Clock: a.Clock, Log: a.Log,
-		ExternalURL: a.Config.ExternalURL, Names: wire.Names(a.Config.Identifiers), Database: a.waits,
+		DeployKeys: a.DeployKeys, Projects: a.Projects, Repositories: a.Repositories, LFS: a.LFS, Clock: a.Clock, Log: a.Log,
+		ExternalURL: a.Config.ExternalURL, Names: wire.Names(a.Config.Identifiers), Limits: a.sshLimits, Database: a.waits,
 	})
 }
 
@@ -364,16 +360,16 @@ func (a *App) Prepare(ctx context.Context) error {
 	if err := meetKey(ctx, a.DB, a.Box); err != nil {
 		return err
 	}
-	return a.audit.Prepare(ctx)
+	return a.Audit.Prepare(ctx)
 }
 
 // WaitingRunners is how many runners wait for a job on this node.
-func (a *App) WaitingRunners() int { return a.dispatch.Waiting() }
+func (a *App) WaitingRunners() int { return a.Dispatch.Waiting() }
 
 // Close gives back what New opened.
 func (a *App) Close() {
-	if a.store != nil {
-		if err := a.store.Close(); err != nil {
+	if a.Store != nil {
+		if err := a.Store.Close(); err != nil {
 			a.Log.Error("closing the storages", "error", err)
 		}
 	}

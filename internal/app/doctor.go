@@ -381,7 +381,7 @@ func examineSSH(ctx context.Context, cfg *config.Config) Finding {
 // CheckRepositories reads every repository from end to end, and reports each.
 // all is how many there are.
 func (a *App) CheckRepositories(ctx context.Context, report func(f Finding, all int64)) error {
-	return a.repositories.CheckAll(ctx, func(c repository.Checked, all int64) {
+	return a.Repositories.CheckAll(ctx, func(c repository.Checked, all int64) {
 		f := Finding{Subject: "repository", Fine: c.Path}
 		if c.Damage != nil {
 			key := c.Key()

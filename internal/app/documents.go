@@ -3,10 +3,13 @@ package app
 import (
 	"log/slog"
 
+	"stithy/internal/gitstore"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/wire"
+	"stithy/internal/platform/blob"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/config"
+	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 )
 
@@ -16,7 +19,11 @@ func Documents() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := assemble(cfg, slog.New(slog.DiscardHandler), clock.System(), nil, secretbox.Random(), nil, nil, nil)
+	// Nothing is asked of the database and the stores.
+	db, store, blobs := &postgres.DB{}, &gitstore.Store{}, struct{ blob.Store }{}
+	a, err := Assemble(Parts{
+		Config: cfg, Log: slog.New(slog.DiscardHandler), Clock: clock.System(), DB: db, Box: secretbox.Random(), Store: store, Blobs: blobs,
+	})
 	if err != nil {
 		return nil, err
 	}

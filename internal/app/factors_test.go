@@ -184,7 +184,7 @@ func TestAU07_OfFiftyWhoShowOneCodeOneGetsIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 50 {
-			e, err := i.signIns.Begin(t.Context(), u, netip.MustParseAddr("192.0.2.7"), "test")
+			e, err := i.SignIns.Begin(t.Context(), u, netip.MustParseAddr("192.0.2.7"), "test")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -75,7 +75,7 @@ func TestGI16_SlowReadersOfLargeFilesHoldUpNoPush(t *testing.T) {
 	large := strings.Repeat("large file ", 1<<21)
 	for _, name := range []string{"one", "two"} {
 		p := projecttest.New(t, d.DB, d.house.ID, projecttest.Named(name), projecttest.Visible(access.Open))
-		repositorytest.New(t, d.DB, d.store, p, repositorytest.Files{"big": large, "bigger": large + large})
+		repositorytest.New(t, d.DB, d.Store, p, repositorytest.Files{"big": large, "bigger": large + large})
 		for i := range 10 {
 			file := []string{"big", "bigger"}[i%2]
 			response, err := http.Get(fmt.Sprintf("%s/api/v4%s", server.URL, below(p, "/repository/files/"+file+"/raw")))
@@ -94,7 +94,7 @@ func TestGI16_SlowReadersOfLargeFilesHoldUpNoPush(t *testing.T) {
 	c.must("reset", "-q", "--hard", "FETCH_HEAD")
 	c.commit("more", "text")
 	c.must("push", "-q", remote, "HEAD:refs/heads/work")
-	repo := d.store.Repo(gitstore.KeyOf("default", d.hidden.ID, 0))
+	repo := d.Store.Repo(gitstore.KeyOf("default", d.hidden.ID, 0))
 	if _, err := repo.Ref(t.Context(), "refs/heads/work"); err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ type counts struct {
 // gauges are what a scrape shows beside the requests.
 func (a *App) gauges() []telemetry.Sample {
 	all := append(a.poolSamples(), a.disks.samples()...)
-	for class, n := range a.store.Processes() {
+	for class, n := range a.Store.Processes() {
 		all = append(all, telemetry.Sample{
 			Name: "stithy_git_processes", Help: "Git processes of this node.", Label: "class", Value: class, Is: float64(n),
 		})

@@ -70,7 +70,7 @@ func newDoors(t testing.TB, environ ...string) *doors {
 	d.hidden = projecttest.New(t, d.DB, d.house.ID, projecttest.Named("hidden"))
 	d.other = projecttest.New(t, d.DB, elsewhere.ID, projecttest.Named("other"))
 	for _, p := range []*project.Project{d.open, d.hidden, d.other} {
-		repositorytest.New(t, d.DB, d.store, p, repositorytest.Files{"readme": "hello\n"})
+		repositorytest.New(t, d.DB, d.Store, p, repositorytest.Files{"readme": "hello\n"})
 	}
 	d.people[access.NoRole] = usertest.New(t, d.DB, usertest.Named("stranger"))
 	for _, role := range access.Roles {
@@ -394,7 +394,7 @@ func TestWhyARepositoryIsUnavailableIsLogged(t *testing.T) {
 func TestPE09_GitDoorsAnswerForTheHiddenAsForTheMissing(t *testing.T) {
 	t.Parallel()
 	d := newDoors(t)
-	repositorytest.New(t, d.DB, d.store, projecttest.New(t, d.DB, d.house.ID, projecttest.Named("shadow")), repositorytest.Files{"a": "1"})
+	repositorytest.New(t, d.DB, d.Store, projecttest.New(t, d.DB, d.house.ID, projecttest.Named("shadow")), repositorytest.Files{"a": "1"})
 	stranger := d.token(t, d.people[access.NoRole], access.ScopeAPI)
 	machine := d.api(t, "POST", below(d.other, "/deploy_tokens"), map[string]any{"name": "d", "username": "machine", "scopes": []string{"read_repository"}}, "token")
 	batch := map[string]any{"operation": "download", "objects": []any{map[string]any{"oid": strings.Repeat("a", 64), "size": 1}}}
@@ -489,7 +489,7 @@ func line(text string) string { return fmt.Sprintf("%04x%s", len(text)+4, text) 
 func TestGI04_PushOptionsAreAFewKnownKeys(t *testing.T) {
 	t.Parallel()
 	d := newDoors(t)
-	repo := d.store.Repo(gitstore.KeyOf("default", d.hidden.ID, 0))
+	repo := d.Store.Repo(gitstore.KeyOf("default", d.hidden.ID, 0))
 	secret := d.token(t, d.people[access.Developer], access.ScopeAPI)
 	push := func(branch string, options ...string) string {
 		old := repositorytest.Commit(t, repo, branch, "To go", repositorytest.Files{"x": branch})
@@ -601,7 +601,7 @@ func TestGI06_OneRefusedRefOfAPushRefusesAll(t *testing.T) {
 	remote := func(u *user.User) string {
 		return strings.Replace(server.URL, "://", "://x:"+d.token(t, u, access.ScopeAPI)+"@", 1) + "/house/hidden.git"
 	}
-	repo := d.store.Repo(gitstore.KeyOf("default", d.hidden.ID, 0))
+	repo := d.Store.Repo(gitstore.KeyOf("default", d.hidden.ID, 0))
 	d.api(t, "POST", below(d.hidden, "/protected_branches"), map[string]any{"name": "main", "push_access_level": 40}, "")
 	d.api(t, "POST", below(d.hidden, "/protected_branches"), map[string]any{"name": "release/*", "push_access_level": 0, "merge_access_level": 40}, "")
 	d.api(t, "POST", below(d.hidden, "/protected_tags"), map[string]any{"name": "v*"}, "")

@@ -20,11 +20,11 @@ func TestAnInvitationIsMailedAndAcceptedOnAPage(t *testing.T) {
 	g := grouptest.New(t, i.DB, grouptest.Named("team"))
 	grouptest.Join(t, i.DB, g, owner, access.Owner)
 	by := access.Actor{Person: owner.Person()}
-	standing, err := i.groups.Find(t.Context(), by, g.ID)
+	standing, err := i.Groups.Find(t.Context(), by, g.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := i.members.Invite(t.Context(), by, member.OfGroup(standing), ada.Email, member.Terms{Level: access.Developer}); err != nil {
+	if err := i.Members.Invite(t.Context(), by, member.OfGroup(standing), ada.Email, member.Terms{Level: access.Developer}); err != nil {
 		t.Fatal(err)
 	}
 	m := sink.Next(t)
@@ -56,7 +56,7 @@ func TestAnInvitationIsMailedAndAcceptedOnAPage(t *testing.T) {
 	if s = b.submit(s, accept, nil); !s.says("You are now a member of team.") || !s.says("Nobody has invited") {
 		t.Errorf("%d %s", s.Code, s.Body)
 	}
-	at, err := i.groups.Find(t.Context(), access.Actor{Person: ada.Person()}, g.ID)
+	at, err := i.Groups.Find(t.Context(), access.Actor{Person: ada.Person()}, g.ID)
 	if err != nil || at.Role != access.Developer {
 		t.Errorf("%+v %v", at, err)
 	}

@@ -3,7 +3,6 @@ package app
 import (
 	"encoding/json"
 	"html"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -15,7 +14,6 @@ import (
 
 	"stithy/internal/kit/access"
 	"stithy/internal/oauth"
-	"stithy/internal/platform/clock"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -86,7 +84,7 @@ func (i *instance) application(t testing.TB, change ...func(*oauth.Draft)) (*oau
 	for _, f := range change {
 		f(&d)
 	}
-	a, secret, err := i.oauth.Create(t.Context(), access.Actor{Person: i.root.Person()}, nil, d)
+	a, secret, err := i.OAuth.Create(t.Context(), access.Actor{Person: i.root.Person()}, nil, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +127,7 @@ func (i *instance) callWith(token, method, path string) int {
 func TestAPersonLetsAnApplicationInAndOutAgain(t *testing.T) {
 	t.Parallel()
 	i := newInstance(t)
-	second, err := assemble(i.Config, slog.New(slog.DiscardHandler), clock.System(), i.DB, i.Box, i.store, nil, nil)
+	second, err := Assemble(i.Parts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,9 @@ func (i *instance) overLine(t testing.TB) (*App, *postgrestest.Line, *lockedBuff
 	}
 	t.Cleanup(func() { line.Down(); db.Close() })
 	log := &lockedBuffer{}
-	other, err := assemble(i.Config, slog.New(telemetry.WithoutRepeats(slog.NewJSONHandler(log, nil), clock.System())), i.Clock, db, i.Box, i.store, nil, nil)
+	parts := i.Parts
+	parts.Log, parts.DB = slog.New(telemetry.WithoutRepeats(slog.NewJSONHandler(log, nil), clock.System())), db
+	other, err := Assemble(parts)
 	if err != nil {
 		t.Fatal(err)
 	}

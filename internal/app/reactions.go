@@ -14,7 +14,7 @@ import (
 // the transaction of its event.
 func (a *App) react(events *bus.Bus) {
 	// What an administrator does leaves a trace.
-	events.Always(a.audit.Witness)
+	events.Always(a.Audit.Witness)
 
 	// Who was kept out, or whose password changed, is signed out everywhere.
 	bus.When(events, func(ctx context.Context, tx pgx.Tx, e user.Event) error {
@@ -32,43 +32,43 @@ func (a *App) react(events *bus.Bus) {
 
 	// New addresses are asked for proof; what stood on a password or a second
 	// factor goes with it.
-	bus.When(events, a.signIns.OnUser)
-	bus.When(events, a.signIns.OnResetWanted)
+	bus.When(events, a.SignIns.OnUser)
+	bus.When(events, a.SignIns.OnResetWanted)
 
 	// An account has its namespace, which goes with it; groups keep an owner.
-	bus.When(events, a.groups.OnUser)
-	bus.When(events, a.groups.OnUserUpdated)
-	bus.When(events, a.groups.OnUserLeaving)
-	bus.When(events, a.groups.OnUserRemoving)
+	bus.When(events, a.Groups.OnUser)
+	bus.When(events, a.Groups.OnUserUpdated)
+	bus.When(events, a.Groups.OnUserLeaving)
+	bus.When(events, a.Groups.OnUserRemoving)
 
 	// Projects go where their group goes.
-	bus.When(events, a.projects.OnGroupMarked)
-	bus.When(events, a.projects.OnGroupLowering)
-	bus.When(events, a.projects.OnNamespaceRemoving)
+	bus.When(events, a.Projects.OnGroupMarked)
+	bus.When(events, a.Projects.OnGroupLowering)
+	bus.When(events, a.Projects.OnNamespaceRemoving)
 
 	// A repository comes with a fork or from elsewhere, and goes with its project.
-	bus.When(events, a.repositories.OnProject)
-	bus.When(events, a.repositories.OnPushed)
-	bus.When(events, a.repositories.OnForked)
-	bus.When(events, a.repositories.OnImportAsked)
-	bus.When(events, a.repositories.OnProjectRemoving)
-	bus.When(events, a.lfs.OnForked)
-	bus.When(events, a.lfs.OnProjectRemoving)
-	bus.When(events, a.artifacts.OnProjectRemoving)
-	bus.When(events, a.runners.OnProjectRemoving)
+	bus.When(events, a.Repositories.OnProject)
+	bus.When(events, a.Repositories.OnPushed)
+	bus.When(events, a.Repositories.OnForked)
+	bus.When(events, a.Repositories.OnImportAsked)
+	bus.When(events, a.Repositories.OnProjectRemoving)
+	bus.When(events, a.LFS.OnForked)
+	bus.When(events, a.LFS.OnProjectRemoving)
+	bus.When(events, a.Artifacts.OnProjectRemoving)
+	bus.When(events, a.Runners.OnProjectRemoving)
 
 	// A job that waits for a runner stands in the queue, in the transaction that
 	// lets it wait; one that ended leaves a closed log.
-	bus.When(events, a.dispatch.OnJobQueued)
-	bus.When(events, a.dispatch.OnJobUnqueued)
-	bus.When(events, a.dispatch.OnJobFinished)
+	bus.When(events, a.Dispatch.OnJobQueued)
+	bus.When(events, a.Dispatch.OnJobUnqueued)
+	bus.When(events, a.Dispatch.OnJobFinished)
 
 	// What was pushed runs.
-	bus.When(events, a.pipelines.OnPushed)
+	bus.When(events, a.Pipelines.OnPushed)
 
 	// A bot lives as long as its token, its membership and its place.
-	bus.When(events, a.bots.OnToken)
-	bus.When(events, a.bots.OnMember)
-	bus.When(events, a.bots.OnNamespaceRemoving)
-	bus.When(events, a.bots.OnProjectRemoving)
+	bus.When(events, a.Bots.OnToken)
+	bus.When(events, a.Bots.OnMember)
+	bus.When(events, a.Bots.OnNamespaceRemoving)
+	bus.When(events, a.Bots.OnProjectRemoving)
 }

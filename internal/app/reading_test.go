@@ -82,7 +82,7 @@ func (d *doors) leave(t testing.TB, p *project.Project, by *user.User, to artifa
 		{artifact.JUnit, artifact.Raw, `<testsuite><testcase name="` + word("junit") + `"/></testsuite>`},
 		{artifact.Dotenv, artifact.Raw, "A=" + word("dotenv") + "\n"},
 	} {
-		if _, err := d.artifacts.Store(ctx, artifact.File{
+		if _, err := d.Artifacts.Store(ctx, artifact.File{
 			ProjectID: p.ID, JobID: l.job, Type: f.kind, Format: f.format, Filename: word("filename"), Access: to,
 		}, strings.NewReader(f.body)); err != nil {
 			t.Fatal(err)

@@ -32,7 +32,7 @@ func (a *App) Serve(ctx context.Context, roles []string, ready func(addr string)
 		loop("settings", a.Settings.Watch),
 		loop("disks", a.disks.Watch),
 		a.Tokens.Part(),
-		a.runners.Part(),
+		a.Runners.Part(),
 	}
 	if slices.Contains(roles, "worker") {
 		parts = append(parts, lifecycle.Part{Name: "jobs", Start: a.Queue.Start, Stop: a.Queue.Stop})
@@ -41,7 +41,7 @@ func (a *App) Serve(ctx context.Context, roles []string, ready func(addr string)
 		parts = append(parts, a.sshDoor().Part())
 	}
 	if slices.Contains(roles, "web") {
-		parts = append(parts, loop("waiting runners", a.dispatch.Watch))
+		parts = append(parts, loop("waiting runners", a.Dispatch.Watch))
 		server := lifecycle.HTTP("web", a.Config.Listen, a.Handler(), a.Log, a.httpOptions())
 		parts = append(parts, server.Part(), lifecycle.Part{Name: "ready", Start: func(context.Context) error {
 			ready(server.Addr().String())

@@ -79,7 +79,7 @@ func TestAU03_AnUnconfirmedAddressGrantsNothing(t *testing.T) {
 func TestMN02_ARevokedTokenIsRefusedByEveryNodeAtOnce(t *testing.T) {
 	t.Parallel()
 	a := newInstance(t)
-	other, err := assemble(a.Config, a.Log, a.Clock, a.DB, a.Box, a.store, nil, nil)
+	other, err := Assemble(a.Parts)
 	if err != nil {
 		t.Fatal(err)
 	}

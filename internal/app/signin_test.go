@@ -247,7 +247,7 @@ func TestAPasswordThatSomeoneElseChoseIsReplacedFirst(t *testing.T) {
 func TestMN06_TriesAreCountedOverAllNodesWithoutASharedCounter(t *testing.T) {
 	t.Parallel()
 	i := newInstance(t)
-	other, err := assemble(i.Config, i.Log, i.Clock, i.DB, i.Box, i.store, nil, nil)
+	other, err := Assemble(i.Parts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,13 +39,13 @@ type sshDoors struct {
 	addr string
 }
 
-func (d *doors) startSSH(t testing.TB, change ...func(*gitssh.Server)) *sshDoors {
+func (d *doors) startSSH(t testing.TB, limits ...gitssh.Limits) *sshDoors {
 	t.Helper()
 	d.Config.SSH.Listen = "127.0.0.1:0"
-	server := d.sshDoor()
-	for _, c := range change {
-		c(server)
+	for _, l := range limits {
+		d.sshLimits = l
 	}
+	server := d.sshDoor()
 	part := server.Part()
 	if err := part.Start(context.WithoutCancel(t.Context())); err != nil {
 		t.Fatal(err)
@@ -245,7 +245,7 @@ func TestAMachinePushesByItsKeyAndNotByItsMaker(t *testing.T) {
 	s := d.startSSH(t)
 	boss := d.people[access.Maintainer]
 	machine, id := d.deployKey(t, boss, "house/hidden", true)
-	repo := d.store.Repo(gitstore.KeyOf("default", d.hidden.ID, 0))
+	repo := d.Store.Repo(gitstore.KeyOf("default", d.hidden.ID, 0))
 	d.api(t, "POST", below(d.hidden, "/protected_branches"), map[string]any{"name": "main", "push_access_level": 40}, "")
 	remove := func(branch string) (string, error) {
 		at := repositorytest.Commit(t, repo, branch, "To go", repositorytest.Files{"x": "1"})
@@ -350,9 +350,7 @@ func (offered) Sign(io.Reader, []byte) (*ssh.Signature, error) {
 func TestGI12_ConnectionsThatStallOrFloodAreBounded(t *testing.T) {
 	t.Parallel()
 	d := newDoors(t)
-	s := d.startSSH(t, func(it *gitssh.Server) {
-		it.Limits = gitssh.Limits{Connections: 60, PerAddress: 50, Handshake: time.Second, Command: time.Second}
-	})
+	s := d.startSSH(t, gitssh.Limits{Connections: 60, PerAddress: 50, Handshake: time.Second, Command: time.Second})
 	own, _ := d.keyOf(t, d.people[access.Developer])
 	before := runtime.NumGoroutine()
 
@@ -454,7 +452,7 @@ func TestGI12_ConnectionsThatStallOrFloodAreBounded(t *testing.T) {
 		t.Error("a silent client stays")
 	}
 	// So is one that is silent within its command.
-	within := d.startSSH(t, func(it *gitssh.Server) { it.Limits = gitssh.Limits{Thinking: 50 * time.Millisecond} })
+	within := d.startSSH(t, gitssh.Limits{Thinking: 50 * time.Millisecond})
 	client, err = ssh.Dial("tcp", within.addr, comeAs(own))
 	if err != nil {
 		t.Fatal(err)
@@ -491,7 +489,7 @@ func TestAnArchiveIsFetchedOverSSH(t *testing.T) {
 	d := newDoors(t)
 	s := d.startSSH(t)
 	grouptest.Personal(t, d.DB, d.ann)
-	repo := d.store.Repo(gitstore.KeyOf("default", d.hidden.ID, 0))
+	repo := d.Store.Repo(gitstore.KeyOf("default", d.hidden.ID, 0))
 	tip := repositorytest.Commit(t, repo, "main", "More", repositorytest.Files{"dir/a": "in a folder", "top": "outside"})
 	if err := repo.UpdateRefs(t.Context(), []gitstore.RefUpdate{{Name: "refs/keep-around/x", Old: gitstore.Zero, New: tip}}); err != nil {
 		t.Fatal(err)

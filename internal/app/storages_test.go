@@ -37,7 +37,7 @@ func newNode(t *testing.T) oneNode {
 
 // open starts the store of the node and closes it again.
 func (m oneNode) open(ctx context.Context, db *postgres.DB) error {
-	store, err := openStore(ctx, m.cfg, db, clock.System(), slog.New(slog.DiscardHandler))
+	store, err := OpenStore(ctx, m.cfg, db, clock.System(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

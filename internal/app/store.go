@@ -19,10 +19,10 @@ import (
 	"stithy/internal/platform/postgres"
 )
 
-// openStore opens the storages that the configuration names, on the disks that
+// OpenStore opens the storages that the configuration names, on the disks that
 // the database knows them by. Git calls this very program back when somebody
 // pushes.
-func openStore(ctx context.Context, cfg *config.Config, db *postgres.DB, now clock.Clock, log *slog.Logger) (*gitstore.Store, error) {
+func OpenStore(ctx context.Context, cfg *config.Config, db *postgres.DB, now clock.Clock, log *slog.Logger) (*gitstore.Store, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding this program: %w", err)

@@ -72,7 +72,7 @@ func newInstance(t testing.TB, environ ...string) *instance {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	store, err := openStore(t.Context(), cfg, db, clock.System(), log)
+	store, err := OpenStore(t.Context(), cfg, db, clock.System(), log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,10 @@ func newInstance(t testing.TB, environ ...string) *instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i.App, err = assemble(cfg, log, clock.System(), db, secretbox.Random(), store, blobs, nil); err != nil {
+	i.App, err = Assemble(Parts{
+		Config: cfg, Log: log, Clock: clock.System(), DB: db, Box: secretbox.Random(), Store: store, Blobs: blobs,
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := i.Prepare(t.Context()); err != nil {

@@ -26,7 +26,9 @@ func (i *instance) pair(t testing.TB) [2]*instance {
 	t.Cleanup(func() { _ = shared.Close() })
 	var nodes [2]*instance
 	for n := range nodes {
-		other, err := assemble(i.Config, i.Log, i.Clock, i.DB, i.Box, i.store, nil, shared)
+		parts := i.Parts
+		parts.Redis = shared
+		other, err := Assemble(parts)
 		if err != nil {
 			t.Fatal(err)
 		}

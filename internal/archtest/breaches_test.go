@@ -12,7 +12,7 @@ import (
 
 // rules are all that look at one file.
 var rules = []func(*source) []string{
-	downwards, httpInAPIFiles, noProcesses, tellingNames, noAliases, noInit, noDialing, constantSQL, numberedTODOs,
+	downwards, httpInAPIFiles, noProcesses, tellingNames, noAliases, noInit, noDialing, constantSQL, oneGiver, numberedTODOs, completeRooms,
 }
 
 func TestEachBreachIsReported(t *testing.T) {
@@ -41,6 +41,21 @@ func TestEachBreachIsReported(t *testing.T) {
 			fact: "an import on the same floor", path: "internal/platform/postgres/postgres.go",
 			source:   "package postgres\nimport \"stithy/internal/platform/config\"",
 			breaches: []string{"2: platform/postgres imports platform/config, which is not below it"},
+		},
+		{
+			fact: "an area of pages imports another", path: "internal/web/admin/users.go",
+			source:   "package admin\nimport (\n\"stithy/internal/web/account\"\n\"stithy/internal/web/page\"\n)",
+			breaches: []string{"3: web/admin imports web/account, which is not below it"},
+		},
+		{
+			fact: "the kit of pages imports an area", path: "internal/web/page/page.go",
+			source:   "package page\nimport \"stithy/internal/web/account\"",
+			breaches: []string{"2: web/page imports web/account, which is not below it"},
+		},
+		{
+			fact: "an area of pages without a floor", path: "internal/web/weather/pages.go",
+			source:   "package weather",
+			breaches: []string{"1: package internal/web/weather has no floor"},
 		},
 		{
 			fact: "an import into part of an upper room", path: "internal/kit/fault/fault.go",
@@ -133,6 +148,18 @@ func TestEachBreachIsReported(t *testing.T) {
 			source: "package user\nfunc f() { http.Get() }",
 		},
 		{
+			fact: "variables of jobs read elsewhere, and the reading passed on", path: "internal/pipeline/lint.go",
+			source: "package pipeline\nfunc (s *Service) f() { s.Variables.ForJob(); read(s.Variables.ForJob); s.SignForJob() }",
+			breaches: []string{
+				"2: ForJob is called by internal/pipeline/facts.go alone, which knows who asks",
+				"2: ForJob is called by internal/pipeline/facts.go alone, which knows who asks",
+			},
+		},
+		{
+			fact: "variables of jobs where they are read", path: "internal/pipeline/facts.go",
+			source: "package pipeline\nfunc (s *Service) f() { s.Variables.ForJob() }",
+		},
+		{
 			fact: "a statement in a service", path: "internal/user/service.go",
 			source:   "package user\nconst sqlByID = `select id from users where id = $1`",
 			breaches: []string{"2: a statement that is no constant of queries*.go"},
@@ -166,6 +193,30 @@ func TestEachBreachIsReported(t *testing.T) {
 			breaches: []string{"3: a statement that is no constant of queries*.go"},
 		},
 		{
+			fact: "a room that others reach through", path: "internal/token/service.go",
+			source: "package token\ntype Deps struct{ DB int }\ntype Service struct {\n*Deps\nDB, log int\n}\ntype door struct{ user.Deps }",
+			breaches: []string{
+				"4: Service embeds Deps, so that others reach through it: keep them in a field deps",
+				"5: Service shows its field DB to others",
+				"7: door embeds Deps, so that others reach through it: keep them in a field deps",
+			},
+		},
+		{
+			fact: "a room that is finished after it was made", path: "internal/user/avatar.go",
+			source: "package user\nfunc (s *Service) KeepIn(k int) { s.keeper = k }\n" +
+				"func (d *door) Limit(n int) {\nd.deps.Limits.Most, d.seen = n, true\n}",
+			breaches: []string{
+				"2: KeepIn sets Service.keeper after New: give it in Deps",
+				"4: Limit sets door.deps after New: give it in Deps",
+			},
+		},
+		{
+			fact: "a complete room", path: "internal/user/service.go",
+			source: "package user\ntype Deps struct{ DB int }\ntype Service struct {\ndeps Deps\nhost string\n}\n" +
+				"func New(d Deps) *Service { s := &Service{deps: d}\ns.host = \"x\"\nreturn s }\n" +
+				"func (s *Service) Find(u *User) { u.Name = s.host; s.counts[u.Name]++; s.cache.at = 1 }",
+		},
+		{
 			fact: "work to do", path: "internal/user/user.go",
 			source:   "package user\n// TODO: more\n/* TODO(ann) */\n// TODO(#12) and FIXME\n// TODO(#12): fine\nconst todo = `TODO`",
 			breaches: []string{"2: " + needsNumber, "3: " + needsNumber, "4: " + needsNumber},
@@ -193,6 +244,27 @@ func TestEachBreachIsReported(t *testing.T) {
 				t.Errorf("breaches of\n%s\n(-want +got):\n%s", tt.source, diff)
 			}
 		})
+	}
+}
+
+func TestATypeWithManyMethodsIsReported(t *testing.T) {
+	t.Parallel()
+	text := func(from, to int) []byte {
+		var b strings.Builder
+		b.WriteString("package admin\ntype request struct{}\nfunc (d Deps) do() {}\n")
+		for n := from; n < to; n++ {
+			fmt.Fprintf(&b, "func (x *request) m%d() {}\n", n)
+		}
+		return []byte(b.String())
+	}
+	for methods, want := range map[int]int{most: 0, most + 1: 1} {
+		files, err := load(fstest.MapFS{"internal/web/admin/a.go": {Data: text(0, 20)}, "internal/web/admin/b.go": {Data: text(20, methods)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := crowded(files, "internal/web"); len(got) != want {
+			t.Errorf("%d methods: %v", methods, got)
+		}
 	}
 }
 
@@ -230,6 +302,9 @@ func TestTheListsNameWhatExists(t *testing.T) {
 		if !rooms[room] {
 			t.Errorf("%s is listed and does not exist", room)
 		}
+	}
+	if !paths[givesVariables] {
+		t.Errorf("%s is named and does not exist", givesVariables)
 	}
 	for path, text := range madeSQL {
 		if !paths[path] || strings.TrimSpace(text) == "" {

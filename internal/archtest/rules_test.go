@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"path"
@@ -16,7 +17,7 @@ import (
 var floors = [][]string{
 	{"db/migrations", "web/assets"},
 	// platform: knows no forge words
-	{"platform/blob", "platform/clock", "platform/failpoint", "platform/fairshare", "platform/secretbox", "platform/unpack"},
+	{"platform/blob", "platform/clock", "platform/deps", "platform/failpoint", "platform/fairshare", "platform/secretbox", "platform/unpack"},
 	{
 		"platform/config", "platform/httpfile", "platform/lifecycle", "platform/mail", "platform/outbound", "platform/postgres",
 		"platform/ratelimit", "platform/telemetry",
@@ -29,6 +30,9 @@ var floors = [][]string{
 	{"kit/bus", "kit/paging"},
 	{"kit/httpapi"},
 	{"kit/picture"},
+	// components and the kit of pages: they know no room
+	{"web/ui"},
+	{"web/page"},
 	// rooms
 	{"setting"},
 	{"user"},
@@ -45,6 +49,9 @@ var floors = [][]string{
 	{"dispatch"},
 	// witnesses: no room imports them
 	{"audit"},
+	// pages: what several areas need, then the areas, which never import each other
+	{"web/grouppage", "web/jobstatus", "web/projectpage"},
+	{"web/account", "web/admin", "web/ci", "web/overview"},
 	// doors
 	{"apidocs", "githttp", "gitssh", "front", "web"},
 	{"app"},
@@ -56,7 +63,7 @@ var floors = [][]string{
 // speaksHTTP lists who may know HTTP in any file. Everyone else does so in api*.go alone.
 var speaksHTTP = []string{
 	"platform/httpfile", "platform/lifecycle", "platform/outbound", "platform/telemetry", "kit/httpapi", "kit/picture", "apidocs", "front", "githttp", "web",
-	"app", "cmd/stithy",
+	"web/account", "web/admin", "web/ci", "web/grouppage", "web/overview", "web/page", "web/projectpage", "app", "cmd/stithy",
 }
 
 // startsProcesses lists who may start other programs.
@@ -70,21 +77,34 @@ var madeSQL = map[string]string{
 	"internal/audit/service.go": "create table if not exists audit_events_", // DDL takes no arguments
 }
 
+// givesVariables is the file that reads the variables which jobs are given. It asks first who they are for.
+const givesVariables = "internal/pipeline/facts.go"
+
 // partsOfSQL lists constants that read like statements and are parts of some.
 var partsOfSQL = []string{
 	"internal/grant.direct", "internal/grant.inherited", "internal/grant.Namespaces", "internal/grant.Projects",
 	"internal/group.roots", "internal/member.chosen", "internal/member.doors",
 }
 
-func TestImportsPointDownwards(t *testing.T)             { keep(t, downwards) }
-func TestOnlyAPIFilesOfRoomsKnowHTTP(t *testing.T)       { keep(t, httpInAPIFiles) }
-func TestNobodyStartsProcesses(t *testing.T)             { keep(t, noProcesses) }
-func TestPackagesAreNamedByWhatTheyOwn(t *testing.T)     { keep(t, tellingNames) }
-func TestOwnPackagesHaveNoAliases(t *testing.T)          { keep(t, noAliases) }
-func TestNothingRunsBeforeMain(t *testing.T)             { keep(t, noInit) }
-func TestHK04_NobodyDialsPastTheGuard(t *testing.T)      { keep(t, noDialing) }
-func TestStatementsAreConstantsInQueriesGo(t *testing.T) { keep(t, constantSQL) }
-func TestEveryTODONamesTheIssueItWaitsFor(t *testing.T)  { keep(t, numberedTODOs) }
+func TestImportsPointDownwards(t *testing.T)               { keep(t, downwards) }
+func TestOnlyAPIFilesOfRoomsKnowHTTP(t *testing.T)         { keep(t, httpInAPIFiles) }
+func TestNobodyStartsProcesses(t *testing.T)               { keep(t, noProcesses) }
+func TestPackagesAreNamedByWhatTheyOwn(t *testing.T)       { keep(t, tellingNames) }
+func TestOwnPackagesHaveNoAliases(t *testing.T)            { keep(t, noAliases) }
+func TestNothingRunsBeforeMain(t *testing.T)               { keep(t, noInit) }
+func TestHK04_NobodyDialsPastTheGuard(t *testing.T)        { keep(t, noDialing) }
+func TestStatementsAreConstantsInQueriesGo(t *testing.T)   { keep(t, constantSQL) }
+func TestCI04_OneFileReadsTheVariablesOfJobs(t *testing.T) { keep(t, oneGiver) }
+func TestEveryTODONamesTheIssueItWaitsFor(t *testing.T)    { keep(t, numberedTODOs) }
+func TestRoomsAreCompleteWhenTheyAreMade(t *testing.T)     { keep(t, completeRooms) }
+
+func TestNoTypeOfPagesHasManyMethods(t *testing.T) {
+	t.Parallel()
+	for _, breach := range crowded(theTree(t), "internal/web") {
+		t.Error(breach)
+	}
+}
+
 func keep(t *testing.T, rule func(*source) []string) {
 	t.Helper()
 	t.Parallel()
@@ -109,7 +129,8 @@ func roomOf(dir string) string {
 }
 
 func downwards(s *source) []string {
-	if s.room == "" {
+	// Whatever is below web has a floor of its own: there, one area may not hide in another.
+	if s.room == "" || (s.room == "web" && !s.test && s.dir() != "internal/web") {
 		return []string{s.breach(s.file.Package, "package %s has no floor", s.dir())}
 	}
 	var breaches []string
@@ -219,6 +240,22 @@ func noDialing(s *source) []string {
 	return breaches
 }
 
+// oneGiver wants the variables of jobs to be read where it is judged who may have them. Types are not known here, so the
+// name alone counts, called or passed on.
+func oneGiver(s *source) []string {
+	if s.test || s.path == givesVariables {
+		return nil
+	}
+	var breaches []string
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "ForJob" {
+			breaches = append(breaches, s.breach(sel.Pos(), "ForJob is called by "+givesVariables+" alone, which knows who asks"))
+		}
+		return true
+	})
+	return breaches
+}
+
 // statement matches text that begins like SQL.
 var statement = regexp.MustCompile(`(?is)^\s*(select\s|insert\s+into\s|update\s+\S+\s+(\w+\s+)?set\s|delete\s+from\s|` +
 	`with\s+(recursive\s+)?\w+\s+as\s|truncate\s|(create|alter|drop)\s+(unique\s+)?(table|index|database|extension|sequence)\s)`)
@@ -272,6 +309,88 @@ func (s *source) formats(call *ast.CallExpr) bool {
 	return ok && pkg.Name == s.local("fmt") && slices.Contains([]string{"Appendf", "Fprintf", "Sprintf"}, sel.Sel.Name)
 }
 
+// completeRooms wants a Service to be finished when New returns it, and nobody to reach through it for what it was
+// given: its fields are its own, and none is set later. What is late is in a field of another type, with a lock.
+func completeRooms(s *source) []string {
+	if s.test {
+		return nil
+	}
+	var breaches []string
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.TypeSpec:
+			if fields, ok := n.Type.(*ast.StructType); ok {
+				breaches = append(breaches, s.openFields(n.Name.Name, fields)...)
+			}
+		case *ast.FuncDecl:
+			if n.Recv != nil && n.Body != nil && len(n.Recv.List[0].Names) == 1 {
+				breaches = append(breaches, s.lateFields(n)...)
+			}
+		}
+		return true
+	})
+	return breaches
+}
+
+// openFields are the embedded Deps of any struct, and whatever others can see in a Service.
+func (s *source) openFields(name string, fields *ast.StructType) []string {
+	var breaches []string
+	for _, field := range fields.Fields.List {
+		switch {
+		case len(field.Names) == 0 && typeName(field.Type) == "Deps":
+			breaches = append(breaches, s.breach(field.Pos(), "%s embeds Deps, so that others reach through it: keep them in a field deps", name))
+		case name == "Service" && s.is("service") && slices.ContainsFunc(field.Names, (*ast.Ident).IsExported):
+			breaches = append(breaches, s.breach(field.Pos(), "Service shows its field %s to others", field.Names[0].Name))
+		}
+	}
+	return breaches
+}
+
+// lateFields are the assignments of a method to a field of its Service, or to the deps of whatever it belongs to.
+func (s *source) lateFields(fn *ast.FuncDecl) []string {
+	self, of := fn.Recv.List[0].Names[0].Name, typeName(fn.Recv.List[0].Type)
+	var breaches []string
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		set, ok := n.(*ast.AssignStmt)
+		if !ok {
+			return true
+		}
+		for _, to := range set.Lhs {
+			if field, whole := fieldOf(to, self); field == "deps" || whole && of == "Service" {
+				breaches = append(breaches, s.breach(to.Pos(), "%s sets %s.%s after New: give it in Deps", fn.Name.Name, of, field))
+			}
+		}
+		return true
+	})
+	return breaches
+}
+
+// typeName is the name of a type, without its package and without a star.
+func typeName(t ast.Expr) string {
+	switch t := t.(type) {
+	case *ast.StarExpr:
+		return typeName(t.X)
+	case *ast.SelectorExpr:
+		return t.Sel.Name
+	case *ast.Ident:
+		return t.Name
+	}
+	return ""
+}
+
+// fieldOf is the field of a variable that an expression is, as a whole, or is a part of; empty for anything else.
+func fieldOf(e ast.Expr, variable string) (field string, whole bool) {
+	sel, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return "", false
+	}
+	if x, ok := sel.X.(*ast.Ident); ok && x.Name == variable {
+		return sel.Sel.Name, true
+	}
+	field, _ = fieldOf(sel.X, variable)
+	return field, false
+}
+
 const needsNumber = "work to do without the number of its issue, (#n)"
 
 var (
@@ -286,6 +405,39 @@ func numberedTODOs(s *source) []string {
 			if todo.MatchString(numberedTODO.ReplaceAllString(comment.Text, "")) {
 				breaches = append(breaches, s.breach(comment.Pos(), needsNumber))
 			}
+		}
+	}
+	return breaches
+}
+
+// most is how many methods a type may have before nobody knows them all.
+const most = 30
+
+// crowded are the types below a folder that have more methods than that.
+func crowded(tree []*source, folder string) []string {
+	methods := map[string]int{}
+	for _, s := range tree {
+		if s.dir() != folder && !strings.HasPrefix(s.dir(), folder+"/") {
+			continue
+		}
+		for _, decl := range s.file.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok || fn.Recv == nil {
+				continue
+			}
+			to := fn.Recv.List[0].Type
+			if star, ok := to.(*ast.StarExpr); ok {
+				to = star.X
+			}
+			if name, ok := to.(*ast.Ident); ok {
+				methods[s.dir()+"."+name.Name]++
+			}
+		}
+	}
+	var breaches []string
+	for name, n := range methods {
+		if n > most {
+			breaches = append(breaches, fmt.Sprintf("%s has %d methods, %d at most", name, n, most))
 		}
 	}
 	return breaches

@@ -94,7 +94,7 @@ func (s *Service) Dotenv(ctx context.Context, jobID int64) ([]Pair, error) {
 	if err != nil || !found {
 		return nil, err
 	}
-	packed, err := readAll(ctx, s.Blobs, f.key, s.MaxSize(Dotenv))
+	packed, err := readAll(ctx, s.deps.Blobs, f.key, s.MaxSize(Dotenv))
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ var megabytes = map[string]int{"lsif": 100, "terraform": 5, "cyclonedx": 1, Dote
 
 // MaxSize is how many bytes a file of a type may have.
 func (s *Service) MaxSize(kind string) int64 {
-	most := s.Settings.Current().MaxArtifactsSize
+	most := s.deps.Settings.Current().MaxArtifactsSize
 	if own, ok := megabytes[kind]; ok {
 		most = min(most, own)
 	}
@@ -127,8 +127,8 @@ func (s *Service) Store(ctx context.Context, f File, body io.Reader) (File, erro
 		body = bytes.NewReader(text)
 	}
 	key, to := newKey(), Smaller(f.Access, Everyone)
-	id, err := postgres.Value[int64](ctx, s.DB, sqlStoring,
-		f.ProjectID, f.JobID, f.Type, f.Format, fileName(f.Filename, f.Type), key, to == Everyone, to, f.Locked, s.Clock.Now(), mostUploads)
+	id, err := postgres.Value[int64](ctx, s.deps.DB, sqlStoring,
+		f.ProjectID, f.JobID, f.Type, f.Format, fileName(f.Filename, f.Type), key, to == Everyone, to, f.Locked, s.deps.Clock.Now(), mostUploads)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return File{}, errBusy
 	}
@@ -136,14 +136,14 @@ func (s *Service) Store(ctx context.Context, f File, body io.Reader) (File, erro
 		return File{}, fmt.Errorf("noting an upload: %w", err)
 	}
 	seen := &counted{from: body, left: s.MaxSize(f.Type), sum: sha256.New()}
-	err = s.Blobs.Put(ctx, key, seen, -1)
+	err = s.deps.Blobs.Put(ctx, key, seen, -1)
 	if seen.over {
 		return File{}, errTooLarge
 	}
 	if err != nil {
 		return File{}, fmt.Errorf("storing a file of a job: %w", told(err))
 	}
-	now := s.Clock.Now()
+	now := s.deps.Clock.Now()
 	var until *time.Time
 	if f.ExpireIn != nil {
 		at := now.Add(*f.ExpireIn)
@@ -151,15 +151,15 @@ func (s *Service) Store(ctx context.Context, f File, body io.Reader) (File, erro
 	}
 	digest := seen.sum.Sum(nil)
 	var row fileRow
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
 		row, err = postgres.One[fileRow](ctx, tx, sqlStored, id, seen.size, digest, until, now)
 		if err == nil && f.Type == JUnit {
-			err = s.Queue.Insert(ctx, tx, ReportArgs{FileID: id}, jobqueue.Unique())
+			err = s.deps.Queue.Insert(ctx, tx, ReportArgs{FileID: id}, jobqueue.Unique())
 		}
 		return err
 	})
 	if name, violated := postgres.Constraint(err); violated && name == "job_artifacts_type" {
-		known, err := postgres.One[fileRow](ctx, s.DB, sqlFileOfType, f.JobID, f.Type)
+		known, err := postgres.One[fileRow](ctx, s.deps.DB, sqlFileOfType, f.JobID, f.Type)
 		if err == nil && bytes.Equal(known.SHA256, digest) {
 			return known.file(), nil
 		}
@@ -211,7 +211,7 @@ const filesAtOnce = 10_000
 
 // Files are what the jobs handed in and has not expired, by job and id.
 func (s *Service) Files(ctx context.Context, jobIDs ...int64) ([]File, error) {
-	rows, err := postgres.All[fileRow](ctx, s.DB, sqlFiles, jobIDs, s.Clock.Now(), filesAtOnce)
+	rows, err := postgres.All[fileRow](ctx, s.deps.DB, sqlFiles, jobIDs, s.deps.Clock.Now(), filesAtOnce)
 	files := make([]File, 0, len(rows))
 	for _, r := range rows {
 		files = append(files, r.file())
@@ -221,7 +221,7 @@ func (s *Service) Files(ctx context.Context, jobIDs ...int64) ([]File, error) {
 
 // fileOf finds the file of one type of a job, if there is one.
 func (s *Service) fileOf(ctx context.Context, jobID int64, kind string) (File, bool, error) {
-	r, err := postgres.One[fileRow](ctx, s.DB, sqlFileOfType, jobID, kind)
+	r, err := postgres.One[fileRow](ctx, s.deps.DB, sqlFileOfType, jobID, kind)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return File{}, false, nil
 	}
@@ -230,28 +230,28 @@ func (s *Service) fileOf(ctx context.Context, jobID int64, kind string) (File, b
 
 // Keep lets the files of a job stay for ever.
 func (s *Service) Keep(ctx context.Context, tx pgx.Tx, jobID int64) error {
-	_, err := tx.Exec(ctx, sqlKeep, jobID, s.Clock.Now())
+	_, err := tx.Exec(ctx, sqlKeep, jobID, s.deps.Clock.Now())
 	return err
 }
 
 // Unlock lets the files of jobs go in their time.
 func (s *Service) Unlock(ctx context.Context, tx pgx.Tx, jobIDs ...int64) error {
-	_, err := tx.Exec(ctx, sqlUnlock, jobIDs, s.Clock.Now())
+	_, err := tx.Exec(ctx, sqlUnlock, jobIDs, s.deps.Clock.Now())
 	return err
 }
 
 // Expired are those of the jobs that left an archive whose time is over.
 func (s *Service) Expired(ctx context.Context, jobIDs ...int64) ([]int64, error) {
-	return postgres.Values[int64](ctx, s.DB, sqlExpired, jobIDs, s.Clock.Now())
+	return postgres.Values[int64](ctx, s.deps.DB, sqlExpired, jobIDs, s.deps.Clock.Now())
 }
 
 // RemoveFiles takes the files of a job out of sight, but not its log; the
 // bytes go afterwards.
 func (s *Service) RemoveFiles(ctx context.Context, tx pgx.Tx, jobID int64) error {
-	if _, err := tx.Exec(ctx, sqlRemoveFiles, jobID, s.Clock.Now()); err != nil {
+	if _, err := tx.Exec(ctx, sqlRemoveFiles, jobID, s.deps.Clock.Now()); err != nil {
 		return err
 	}
-	return s.Queue.Insert(ctx, tx, EraseArgs{JobID: jobID}, uniqueJob())
+	return s.deps.Queue.Insert(ctx, tx, EraseArgs{JobID: jobID}, uniqueJob())
 }
 
 // Content is the bytes of a file, of which any part can be read.
@@ -263,10 +263,10 @@ type Content interface {
 
 // Open reads a file. The store is asked only for the parts that are read.
 func (s *Service) Open(ctx context.Context, f File) (Content, error) {
-	if _, err := s.Blobs.Stat(ctx, f.key); err != nil {
+	if _, err := s.deps.Blobs.Stat(ctx, f.key); err != nil {
 		return nil, s.lost(ctx, f, err)
 	}
-	return &content{ctx: ctx, blobs: s.Blobs, key: f.key, size: f.Size}, nil
+	return &content{ctx: ctx, blobs: s.deps.Blobs, key: f.key, size: f.Size}, nil
 }
 
 // lost is why the bytes of a file cannot be read. That they are gone while the
@@ -275,7 +275,7 @@ func (s *Service) lost(ctx context.Context, f File, err error) error {
 	if !errors.Is(err, blob.ErrNotFound) {
 		return told(err)
 	}
-	there, asked := postgres.Value[bool](ctx, s.DB, sqlStillThere, f.ID)
+	there, asked := postgres.Value[bool](ctx, s.deps.DB, sqlStillThere, f.ID)
 	if asked == nil && !there {
 		return errNoFile // it went meanwhile
 	}
@@ -285,7 +285,7 @@ func (s *Service) lost(ctx context.Context, f File, err error) error {
 // beside is for whoever stored something beside a file: if the file went
 // meanwhile, that goes too.
 func (s *Service) beside(ctx context.Context, f File) error {
-	there, err := postgres.Value[bool](ctx, s.DB, sqlStillThere, f.ID)
+	there, err := postgres.Value[bool](ctx, s.deps.DB, sqlStillThere, f.ID)
 	if err != nil || there {
 		return err
 	}

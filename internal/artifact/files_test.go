@@ -81,7 +81,7 @@ func TestAFileComesBackWithItsChecksumInAnyPart(t *testing.T) {
 	if n, err := c.ReadAt(make([]byte, 20), f.Size-10); n != 10 || !errors.Is(err, io.EOF) {
 		t.Errorf("over the end: %d, %v", n, err)
 	}
-	if err := w.Blobs.Delete(t.Context(), files[0].key); err != nil {
+	if err := w.deps.Blobs.Delete(t.Context(), files[0].key); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Open(t.Context(), files[0]); !errors.Is(err, blob.ErrNotFound) || fault.Is(err, fault.NotFound) {
@@ -222,8 +222,8 @@ func TestOneFileOfAnArchiveIsReadWithoutTheRest(t *testing.T) {
 	f := w.store(t, File{JobID: 7, Type: Archive, Format: Zip}, archived(t,
 		member{name: "big.bin", text: string(noise)}, member{name: "dir/", mode: fs.ModeDir}, member{name: "dir/report.html", text: "<b>hi</b>"},
 		member{name: "empty"}))
-	read := &measuring{Store: w.Blobs}
-	w.Blobs = read
+	read := &measuring{Store: w.deps.Blobs}
+	w.deps.Blobs = read
 	body, e, err := w.OpenEntry(t.Context(), f, "dir/report.html")
 	if err != nil {
 		t.Fatal(err)
@@ -664,7 +664,7 @@ func (f full) Put(ctx context.Context, key string, body io.Reader, size int64) e
 func TestDO11_AStoreWithoutRoomIsACleanRefusal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.Blobs = full{w.Blobs, 10}
+	w.deps.Blobs = full{w.deps.Blobs, 10}
 	_, err := w.Store(t.Context(), File{JobID: 7, Type: Archive, Format: Zip}, strings.NewReader("more than ten bytes"))
 	if !fault.Is(err, fault.Unavailable) || !errors.Is(err, blob.ErrUnavailable) {
 		t.Errorf("got %v", err)

@@ -89,9 +89,9 @@ func (s *Service) removeBytes(ctx context.Context, jobID int64) error {
 func (s *Service) removeBeside(ctx context.Context, kind, key string) error {
 	switch f := (File{key: key}); kind {
 	case Archive:
-		return s.Blobs.Delete(ctx, nameIndexKey(f))
+		return s.deps.Blobs.Delete(ctx, nameIndexKey(f))
 	case JUnit:
-		return s.Blobs.Delete(ctx, casesKey(f))
+		return s.deps.Blobs.Delete(ctx, casesKey(f))
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (s *Service) removeBeside(ctx context.Context, kind, key string) error {
 // is forgotten.
 func (s *Service) removeDoomed(ctx context.Context, sql string, of any) error {
 	for {
-		files, err := postgres.All[doomed](ctx, s.DB, sql, of, sweepBatch)
+		files, err := postgres.All[doomed](ctx, s.deps.DB, sql, of, sweepBatch)
 		if err != nil {
 			return err
 		}
@@ -109,15 +109,15 @@ func (s *Service) removeDoomed(ctx context.Context, sql string, of any) error {
 			if err := s.removeBeside(ctx, f.FileType, f.BlobKey); err != nil {
 				return err
 			}
-			if err := s.Blobs.Delete(ctx, f.BlobKey); err != nil {
+			if err := s.deps.Blobs.Delete(ctx, f.BlobKey); err != nil {
 				return err
 			}
 			ids = append(ids, f.ID)
 		}
-		if _, err := s.DB.Exec(ctx, sqlRemember, ids, s.Clock.Now()); err != nil {
+		if _, err := s.deps.DB.Exec(ctx, sqlRemember, ids, s.deps.Clock.Now()); err != nil {
 			return err
 		}
-		if _, err := s.DB.Exec(ctx, sqlForget, ids); err != nil {
+		if _, err := s.deps.DB.Exec(ctx, sqlForget, ids); err != nil {
 			return err
 		}
 		if len(files) < sweepBatch {
@@ -129,7 +129,7 @@ func (s *Service) removeDoomed(ctx context.Context, sql string, of any) error {
 // Sweep removes files that have expired, what uploads left that were cut off,
 // and rows of logs that were erased long ago.
 func (s *Service) Sweep(ctx context.Context) error {
-	now := s.Clock.Now()
+	now := s.deps.Clock.Now()
 	for _, step := range []struct {
 		sql  string
 		args []any
@@ -137,7 +137,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 		{sqlExpire, []any{now}}, {sqlAbandon, []any{now, now.Add(-abandoned)}}, {sqlForgetLogs, []any{now.Add(-remembered)}},
 	} {
 		for {
-			done, err := s.DB.Exec(ctx, step.sql, append(step.args, sweepBatch)...)
+			done, err := s.deps.DB.Exec(ctx, step.sql, append(step.args, sweepBatch)...)
 			if err != nil {
 				return err
 			}
@@ -151,17 +151,17 @@ func (s *Service) Sweep(ctx context.Context) error {
 
 // OnProjectRemoving has all removed that the jobs of a project left.
 func (s *Service) OnProjectRemoving(ctx context.Context, tx pgx.Tx, e project.Removing) error {
-	return s.Queue.Insert(ctx, tx, ProjectGoneArgs{ProjectID: e.ProjectID})
+	return s.deps.Queue.Insert(ctx, tx, ProjectGoneArgs{ProjectID: e.ProjectID})
 }
 
 func (s *Service) removeOf(ctx context.Context, projectID int64) error {
 	for {
-		jobs, err := postgres.Values[int64](ctx, s.DB, sqlJobsOf, projectID, sweepBatch)
+		jobs, err := postgres.Values[int64](ctx, s.deps.DB, sqlJobsOf, projectID, sweepBatch)
 		if err != nil || len(jobs) == 0 {
 			return err
 		}
 		for _, id := range jobs {
-			if err := s.DB.InTx(ctx, func(tx pgx.Tx) error { return s.EraseAll(ctx, tx, id) }); err != nil {
+			if err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error { return s.EraseAll(ctx, tx, id) }); err != nil {
 				return err
 			}
 		}

@@ -51,7 +51,7 @@ func (s *Service) LogIndex(ctx context.Context, jobID int64) (joblog.Index, erro
 }
 
 func (s *Service) readIndex(ctx context.Context, jobID int64) (index joblog.Index, err error) {
-	text, err := readAll(ctx, s.Blobs, indexKey(jobID), maxIndex)
+	text, err := readAll(ctx, s.deps.Blobs, indexKey(jobID), maxIndex)
 	if err != nil {
 		return index, err
 	}
@@ -112,7 +112,7 @@ func (s *Service) putIndex(ctx context.Context, jobID int64, index joblog.Index)
 	if err != nil {
 		return err
 	}
-	if err := s.Blobs.Put(ctx, indexKey(jobID), bytes.NewReader(text), int64(len(text))); err != nil {
+	if err := s.deps.Blobs.Put(ctx, indexKey(jobID), bytes.NewReader(text), int64(len(text))); err != nil {
 		return fmt.Errorf("storing the index of a log: %w", err)
 	}
 	return nil

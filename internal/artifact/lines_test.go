@@ -71,7 +71,7 @@ func TestALogIsReadByItsLinesLiveArchivedAndErased(t *testing.T) {
 	check("a live log", 15_000, 15_010)
 	say(5_000)
 	check("a live log that grew", 24_000, 24_020)
-	other := &world{Service: New(w.Deps), now: w.now}
+	other := &world{Service: New(w.deps), now: w.now}
 	if texts, index := other.lines(t, 7, 20_000, 20_001); len(texts) != 2 || index.Lines != int64(n) {
 		t.Errorf("another node reads %v of %d lines", texts, index.Lines)
 	}
@@ -84,7 +84,7 @@ func TestALogIsReadByItsLinesLiveArchivedAndErased(t *testing.T) {
 		t.Errorf("%d blobs", w.blobs(t))
 	}
 	check("an archived log", 25_000, 26_000)
-	if err := w.Blobs.Delete(t.Context(), indexKey(7)); err != nil {
+	if err := w.deps.Blobs.Delete(t.Context(), indexKey(7)); err != nil {
 		t.Fatal(err)
 	}
 	check("an archived log whose index is lost", 12_345, 12_350)
@@ -134,7 +134,7 @@ func BenchmarkAWindowOfALongLog(b *testing.B) {
 	w.begin(b, 7)
 	line := "\x1b[32mok\x1b[0m   12.3s  internal/some/package/of/ours  and 87.4% of its statements\n"
 	log := strings.Repeat(line, MaxLog/len(line))
-	if err := w.Blobs.Put(b.Context(), logKey(7), strings.NewReader(log), int64(len(log))); err != nil {
+	if err := w.deps.Blobs.Put(b.Context(), logKey(7), strings.NewReader(log), int64(len(log))); err != nil {
 		b.Fatal(err)
 	}
 	x := joblog.NewIndexer()
@@ -142,7 +142,7 @@ func BenchmarkAWindowOfALongLog(b *testing.B) {
 	if err := w.putIndex(b.Context(), 7, x.Index()); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := w.DB.Exec(b.Context(), "update job_logs set size = $1, closed_at = now(), archived_at = now(), sealed_masks = null", len(log)); err != nil {
+	if _, err := w.deps.DB.Exec(b.Context(), "update job_logs set size = $1, closed_at = now(), archived_at = now(), sealed_masks = null", len(log)); err != nil {
 		b.Fatal(err)
 	}
 	n := int64(0)

@@ -74,16 +74,16 @@ func (s *Service) BeginLog(b *pgx.Batch, projectID, jobID int64, secrets ...secr
 	if err != nil {
 		return err
 	}
-	sealed, err := s.Box.Seal(text, masksOf(jobID))
+	sealed, err := s.deps.Box.Seal(text, masksOf(jobID))
 	if err != nil {
 		return err
 	}
-	b.Queue(sqlBeginLog, jobID, projectID, sealed, s.Clock.Now())
+	b.Queue(sqlBeginLog, jobID, projectID, sealed, s.deps.Clock.Now())
 	return nil
 }
 
 func (s *Service) log(ctx context.Context, jobID int64) (l logRow, found bool, err error) {
-	l, err = postgres.One[logRow](ctx, s.DB, sqlLog, jobID)
+	l, err = postgres.One[logRow](ctx, s.deps.DB, sqlLog, jobID)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return logRow{}, false, nil
 	}
@@ -95,7 +95,7 @@ func (s *Service) masks(l logRow, jobID int64) (masks [][]byte, err error) {
 	if l.SealedMasks == nil {
 		return nil, nil
 	}
-	text, err := s.Box.Open(l.SealedMasks, masksOf(jobID))
+	text, err := s.deps.Box.Open(l.SealedMasks, masksOf(jobID))
 	if err != nil {
 		return nil, err
 	}
@@ -137,8 +137,8 @@ func (s *Service) AppendLog(ctx context.Context, jobID, offset int64, chunk []by
 		at, text = at+int64(n), text[n:]
 	}
 	size = l.Size + int64(len(chunk))
-	grown, err := postgres.Value[int64](ctx, s.DB, sqlAppend,
-		jobID, l.Size, size, next.secret, next.bytes, next.masked, s.Clock.Now(), starts, contents)
+	grown, err := postgres.Value[int64](ctx, s.deps.DB, sqlAppend,
+		jobID, l.Size, size, next.secret, next.bytes, next.masked, s.deps.Clock.Now(), starts, contents)
 	if err != nil {
 		return l.Size, err
 	}
@@ -169,7 +169,7 @@ func (s *Service) OpenLog(ctx context.Context, jobID, from int64) (body io.ReadC
 	}
 	from = max(from, 0)
 	if l.ArchivedAt != nil && l.ErasedAt == nil && from < l.Size {
-		body, err := s.Blobs.Open(ctx, logKey(jobID), from, -1)
+		body, err := s.deps.Blobs.Open(ctx, logKey(jobID), from, -1)
 		return body, l.Size, told(err)
 	}
 	r := &logReader{ctx: ctx, s: s, jobID: jobID, at: from, end: l.Size - int64(l.HeldBytes)}
@@ -228,7 +228,7 @@ func (r *logReader) more() error {
 		Start   int64
 		Content []byte
 	}
-	rows, err := postgres.All[row](r.ctx, r.s.DB, sqlChunks, r.jobID, r.at, r.end, piecesAtOnce)
+	rows, err := postgres.All[row](r.ctx, r.s.deps.DB, sqlChunks, r.jobID, r.at, r.end, piecesAtOnce)
 	if err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func (r *logReader) more() error {
 	case l.ArchivedAt == nil:
 		return fmt.Errorf("artifact: the log of job %d has a gap at %d", r.jobID, r.at)
 	}
-	r.blob, err = r.s.Blobs.Open(r.ctx, logKey(r.jobID), r.at, -1)
+	r.blob, err = r.s.deps.Blobs.Open(r.ctx, logKey(r.jobID), r.at, -1)
 	return err
 }
 
@@ -267,11 +267,11 @@ func (r *logReader) Close() error {
 // CloseLog ends a log in the transaction that ends its job, and asks for it to
 // be archived.
 func (s *Service) CloseLog(ctx context.Context, tx pgx.Tx, jobID int64) error {
-	closed, err := tx.Exec(ctx, sqlCloseLog, jobID, s.Clock.Now())
+	closed, err := tx.Exec(ctx, sqlCloseLog, jobID, s.deps.Clock.Now())
 	if err != nil || closed.RowsAffected() == 0 {
 		return err
 	}
-	return s.Queue.Insert(ctx, tx, ArchiveArgs{JobID: jobID}, uniqueJob())
+	return s.deps.Queue.Insert(ctx, tx, ArchiveArgs{JobID: jobID}, uniqueJob())
 }
 
 // ArchiveLog makes one blob of a closed log and then drops its rows. It may
@@ -286,7 +286,7 @@ func (s *Service) ArchiveLog(ctx context.Context, jobID int64) error {
 	case l.ErasedAt != nil:
 		// An archiving that was cut off may have left blobs. An index holds words of the log.
 		for _, key := range []string{logKey(jobID), indexKey(jobID)} {
-			if err := s.Blobs.Delete(ctx, key); err != nil {
+			if err := s.deps.Blobs.Delete(ctx, key); err != nil {
 				return err
 			}
 		}
@@ -303,7 +303,7 @@ func (s *Service) ArchiveLog(ctx context.Context, jobID int64) error {
 			return err
 		}
 		lines := joblog.NewIndexer()
-		err = s.Blobs.Put(ctx, logKey(jobID), io.TeeReader(body, io.MultiWriter(sum, lines)), size)
+		err = s.deps.Blobs.Put(ctx, logKey(jobID), io.TeeReader(body, io.MultiWriter(sum, lines)), size)
 		_ = body.Close()
 		if err != nil {
 			return fmt.Errorf("archiving a log: %w", err)
@@ -314,7 +314,7 @@ func (s *Service) ArchiveLog(ctx context.Context, jobID int64) error {
 			}
 		}
 	}
-	done, err := s.DB.Exec(ctx, sqlArchived, jobID, s.Clock.Now(), sum.Sum(nil))
+	done, err := s.deps.DB.Exec(ctx, sqlArchived, jobID, s.deps.Clock.Now(), sum.Sum(nil))
 	if err != nil {
 		return err
 	}
@@ -329,7 +329,7 @@ const dropBatch = 200
 
 func (s *Service) dropChunks(ctx context.Context, jobID int64) error {
 	for {
-		gone, err := s.DB.Exec(ctx, sqlDropChunks, jobID, dropBatch)
+		gone, err := s.deps.DB.Exec(ctx, sqlDropChunks, jobID, dropBatch)
 		if err != nil || gone.RowsAffected() < dropBatch {
 			return err
 		}
@@ -338,7 +338,7 @@ func (s *Service) dropChunks(ctx context.Context, jobID int64) error {
 
 // EraseAll takes log and files of a job out of sight; the bytes go afterwards.
 func (s *Service) EraseAll(ctx context.Context, tx pgx.Tx, jobID int64) error {
-	if _, err := tx.Exec(ctx, sqlEraseLog, jobID, s.Clock.Now()); err != nil {
+	if _, err := tx.Exec(ctx, sqlEraseLog, jobID, s.deps.Clock.Now()); err != nil {
 		return err
 	}
 	return s.RemoveFiles(ctx, tx, jobID)

@@ -64,7 +64,7 @@ func TestDL14_AnAcknowledgedPieceIsDurableAndHasItsPlace(t *testing.T) {
 		t.Fatal(size, err)
 	}
 	// Another process, with nothing but the database: all that was acknowledged is there.
-	other := New(w.Deps)
+	other := New(w.deps)
 	for _, offset := range []int64{0, 4, 6, 100} {
 		size, err := other.AppendLog(t.Context(), 7, offset, []byte("again"))
 		var wrong *OffsetError
@@ -93,7 +93,7 @@ func TestDL14_AnAcknowledgedPieceIsDurableAndHasItsPlace(t *testing.T) {
 	results := make(chan error, 8)
 	for range cap(results) {
 		go func() {
-			_, err := New(w.Deps).AppendLog(context.Background(), 9, 0, []byte("once"))
+			_, err := New(w.deps).AppendLog(context.Background(), 9, 0, []byte("once"))
 			results <- err
 		}()
 	}
@@ -112,7 +112,7 @@ func TestALogThatBecomesTooLongIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.begin(t, 7)
-	if _, err := w.DB.Exec(t.Context(), "update job_logs set size = $1", MaxLog-3); err != nil {
+	if _, err := w.deps.DB.Exec(t.Context(), "update job_logs set size = $1", MaxLog-3); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.AppendLog(t.Context(), 7, MaxLog-3, []byte("four")); !fault.Is(err, fault.TooLarge) {
@@ -137,7 +137,7 @@ func TestCI06_ASecretIsHiddenAcrossPiecesRestartsAndTheEnd(t *testing.T) {
 		for rest := []byte(text); len(rest) > 0; {
 			n := 1 + random.IntN(min(len(rest), 30))
 			var err error
-			if at, err = New(w.Deps).AppendLog(t.Context(), id, at, rest[:n]); err != nil {
+			if at, err = New(w.deps).AppendLog(t.Context(), id, at, rest[:n]); err != nil {
 				t.Fatal(err)
 			}
 			rest = rest[n:]

@@ -98,8 +98,8 @@ func TestDO11_AFileOfAHugeArchiveIsFoundByAnIndexThatIsMadeOnce(t *testing.T) {
 	f := w.store(t, File{JobID: 7, Type: Archive, Format: Zip}, packed.Bytes())
 	size := packed.Len()
 	packed = bytes.Buffer{}
-	seen := &opens{Store: w.Blobs}
-	w.Blobs = seen
+	seen := &opens{Store: w.deps.Blobs}
+	w.deps.Blobs = seen
 
 	// Six at once: the index takes some dozen megabytes, once.
 	cost := allocated(func() {
@@ -153,7 +153,7 @@ func TestDO11_AFileOfAHugeArchiveIsFoundByAnIndexThatIsMadeOnce(t *testing.T) {
 
 func (w *world) exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
-	if _, err := w.DB.Exec(t.Context(), sql, args...); err != nil {
+	if _, err := w.deps.DB.Exec(t.Context(), sql, args...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -180,8 +180,8 @@ func TestDO11_ATestReportIsReadOnceAndInBounds(t *testing.T) {
 		}
 	}
 	w.store(t, File{JobID: 7, Type: JUnit, Format: Raw}, []byte(`<testsuite><testcase name="a"/></testsuite>`))
-	seen := &opens{Store: w.Blobs}
-	w.Blobs = seen
+	seen := &opens{Store: w.deps.Blobs}
+	w.deps.Blobs = seen
 	for range 3 {
 		if r, err := w.TestReport(t.Context(), everybody, false, 7); err != nil || len(r.Suites) != 1 || r.Suites[0].Counts.Passed != 1 {
 			t.Errorf("%+v, %v", r, err)
@@ -291,7 +291,7 @@ func TestLostBytesOfAFileAreAnErrorOfTheServer(t *testing.T) {
 	f := w.store(t, File{JobID: 7, Type: Archive, Format: Zip}, archived(t, member{name: "a", text: "x"}))
 	j := w.store(t, File{JobID: 7, Type: JUnit, Format: Raw}, []byte("<testsuite/>"))
 	for _, f := range []File{f, j} {
-		if err := w.Blobs.Delete(t.Context(), f.key); err != nil {
+		if err := w.deps.Blobs.Delete(t.Context(), f.key); err != nil {
 			t.Fatal(err)
 		}
 	}

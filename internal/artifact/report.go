@@ -92,7 +92,7 @@ func (r *reportRow) suite() Suite {
 // failed first. One that cannot be read says so and hides no other.
 func (s *Service) TestReport(ctx context.Context, may func(Audience) bool, cases bool, jobIDs ...int64) (Report, error) {
 	var report Report
-	rows, err := postgres.All[reportRow](ctx, s.DB, sqlReports, jobIDs, s.Clock.Now(), maxReports)
+	rows, err := postgres.All[reportRow](ctx, s.deps.DB, sqlReports, jobIDs, s.deps.Clock.Now(), maxReports)
 	if err != nil {
 		return report, err
 	}
@@ -113,8 +113,8 @@ func (s *Service) TestReport(ctx context.Context, may func(Audience) bool, cases
 			}
 		default:
 			suite = Suite{JobID: f.JobID, Error: errUnread}
-			if err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
-				return s.Queue.Insert(ctx, tx, ReportArgs{FileID: f.ID}, jobqueue.Unique())
+			if err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+				return s.deps.Queue.Insert(ctx, tx, ReportArgs{FileID: f.ID}, jobqueue.Unique())
 			}); err != nil {
 				return report, err
 			}
@@ -132,7 +132,7 @@ func (s *Service) TestReport(ctx context.Context, may func(Audience) bool, cases
 
 // cases reads the first cases of a report that was read.
 func (s *Service) cases(ctx context.Context, f File, most int, room *int) ([]Case, error) {
-	body, err := s.Blobs.Open(ctx, casesKey(f), 0, -1)
+	body, err := s.deps.Blobs.Open(ctx, casesKey(f), 0, -1)
 	if err != nil {
 		return nil, fmt.Errorf("the cases of a test report: %w", told(err))
 	}
@@ -151,7 +151,7 @@ func (s *Service) cases(ctx context.Context, f File, most int, room *int) ([]Cas
 
 // ReadReport reads a test report, once, and keeps what it says.
 func (s *Service) ReadReport(ctx context.Context, fileID int64) error {
-	r, err := postgres.One[reportRow](ctx, s.DB, sqlReport, fileID)
+	r, err := postgres.One[reportRow](ctx, s.deps.DB, sqlReport, fileID)
 	if errors.Is(err, postgres.ErrNoRows) || (err == nil && r.Error != nil) {
 		return nil
 	}
@@ -169,10 +169,10 @@ func (s *Service) readReport(ctx context.Context, f File) (Suite, error) {
 		return Suite{}, err
 	}
 	defer leave()
-	if r, err := postgres.One[reportRow](ctx, s.DB, sqlReport, f.ID); err == nil && r.Error != nil {
+	if r, err := postgres.One[reportRow](ctx, s.deps.DB, sqlReport, f.ID); err == nil && r.Error != nil {
 		return r.suite(), nil // by somebody else meanwhile
 	}
-	body, err := s.Blobs.Open(ctx, f.key, 0, -1)
+	body, err := s.deps.Blobs.Open(ctx, f.key, 0, -1)
 	if err != nil {
 		return Suite{}, s.lost(ctx, f, err)
 	}
@@ -199,11 +199,11 @@ func (s *Service) readReport(ctx context.Context, f File) (Suite, error) {
 		}
 		return line.Bytes()
 	})
-	if err := s.Blobs.Put(ctx, casesKey(f), lines, -1); err != nil {
+	if err := s.deps.Blobs.Put(ctx, casesKey(f), lines, -1); err != nil {
 		return Suite{}, fmt.Errorf("storing what a test report says: %w", told(err))
 	}
 	c := suite.Counts
-	if _, err := s.DB.Exec(ctx, sqlReportRead, f.ID, c.Passed, c.Failed, c.Skipped, c.Errored, c.Seconds, suite.Error, s.Clock.Now()); err != nil {
+	if _, err := s.deps.DB.Exec(ctx, sqlReportRead, f.ID, c.Passed, c.Failed, c.Skipped, c.Errored, c.Seconds, suite.Error, s.deps.Clock.Now()); err != nil {
 		return Suite{}, err
 	}
 	return suite, s.beside(ctx, f)

@@ -6,6 +6,7 @@ import (
 
 	"stithy/internal/platform/blob"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
@@ -25,7 +26,7 @@ type Deps struct {
 
 // Service is the use cases of logs and files.
 type Service struct {
-	Deps
+	deps    Deps
 	indexes indexes
 	turns   [unpackers]chan struct{} // each is held by who unpacks something whole at present
 }
@@ -36,7 +37,7 @@ const unpackers = 2
 
 // New puts the room together.
 func New(d Deps) *Service {
-	s := &Service{Deps: d}
+	s := &Service{deps: deps.Complete(d)}
 	for i := range s.turns {
 		s.turns[i] = make(chan struct{}, 1)
 	}

@@ -48,7 +48,7 @@ func newWorld(t testing.TB) *world {
 
 func (w *world) tx(t testing.TB, do func(context.Context, pgx.Tx) error) {
 	t.Helper()
-	if err := w.DB.InTx(t.Context(), func(tx pgx.Tx) error { return do(t.Context(), tx) }); err != nil {
+	if err := w.deps.DB.InTx(t.Context(), func(tx pgx.Tx) error { return do(t.Context(), tx) }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -101,7 +101,7 @@ func (w *world) seen(t testing.TB, jobID, from int64) string {
 
 func (w *world) count(t testing.TB, sql string, args ...any) int64 {
 	t.Helper()
-	n, err := postgres.Value[int64](t.Context(), w.DB, sql, args...)
+	n, err := postgres.Value[int64](t.Context(), w.deps.DB, sql, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func (w *world) count(t testing.TB, sql string, args ...any) int64 {
 
 func (w *world) blobs(t testing.TB) int {
 	t.Helper()
-	all, err := w.Blobs.List(t.Context(), "", "", 1000)
+	all, err := w.deps.Blobs.List(t.Context(), "", "", 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

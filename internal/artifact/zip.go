@@ -95,7 +95,7 @@ func (s *Service) part(ctx context.Context, f File, offset, size int64) ([]byte,
 	if offset < 0 || size < 0 || offset > f.Size || size > f.Size-offset {
 		return nil, errNotZip
 	}
-	body, err := s.Blobs.Open(ctx, f.key, offset, size)
+	body, err := s.deps.Blobs.Open(ctx, f.key, offset, size)
 	if err != nil {
 		return nil, s.lost(ctx, f, err)
 	}
@@ -164,7 +164,7 @@ type listed struct {
 // entries hands over the entries of a list from a place on, one at a time,
 // until no more are wanted. What take is given is good until it returns.
 func (s *Service) entries(ctx context.Context, f File, d directory, from int64, take func(name []byte, e *listed) (more bool)) error {
-	body, err := s.Blobs.Open(ctx, f.key, from, d.start+d.size-from)
+	body, err := s.deps.Blobs.Open(ctx, f.key, from, d.start+d.size-from)
 	if err != nil {
 		return s.lost(ctx, f, err)
 	}
@@ -333,7 +333,7 @@ func (s *Service) places(ctx context.Context, f File, d directory, name string) 
 		return nil, told(err)
 	}
 	from, to := int64(binary.BigEndian.Uint32(span)), int64(binary.BigEndian.Uint32(span[4:]))
-	body, err := s.Blobs.Open(ctx, nameIndexKey(f), fanLength+from*recordSize, (to-from)*recordSize)
+	body, err := s.deps.Blobs.Open(ctx, nameIndexKey(f), fanLength+from*recordSize, (to-from)*recordSize)
 	if err != nil {
 		return nil, told(err)
 	}
@@ -356,7 +356,7 @@ func (s *Service) places(ctx context.Context, f File, d directory, name string) 
 }
 
 func (s *Service) indexPart(ctx context.Context, f File, offset, size int64) ([]byte, error) {
-	body, err := s.Blobs.Open(ctx, nameIndexKey(f), offset, size)
+	body, err := s.deps.Blobs.Open(ctx, nameIndexKey(f), offset, size)
 	if err != nil {
 		return nil, err
 	}
@@ -374,7 +374,7 @@ func (s *Service) indexNames(ctx context.Context, f File, d directory) error {
 		return err
 	}
 	defer leave()
-	if _, err := s.Blobs.Stat(ctx, nameIndexKey(f)); err == nil {
+	if _, err := s.deps.Blobs.Stat(ctx, nameIndexKey(f)); err == nil {
 		return nil
 	}
 	type record struct{ digest, at uint64 }
@@ -402,7 +402,7 @@ func (s *Service) indexNames(ctx context.Context, f File, d directory) error {
 		}
 		return into
 	})
-	if err := s.Blobs.Put(ctx, nameIndexKey(f), io.MultiReader(bytes.NewReader(fan), rest), int64(fanLength+len(records)*recordSize)); err != nil {
+	if err := s.deps.Blobs.Put(ctx, nameIndexKey(f), io.MultiReader(bytes.NewReader(fan), rest), int64(fanLength+len(records)*recordSize)); err != nil {
 		return fmt.Errorf("storing the index of an archive: %w", told(err))
 	}
 	return s.beside(ctx, f)
@@ -451,7 +451,7 @@ func (s *Service) OpenEntry(ctx context.Context, f File, name string) (io.ReadCl
 	if binary.LittleEndian.Uint32(head) != localMark || packed > f.Size-start {
 		return nil, Entry{}, errNotZip
 	}
-	body, err := s.Blobs.Open(ctx, f.key, start, packed)
+	body, err := s.deps.Blobs.Open(ctx, f.key, start, packed)
 	if err != nil {
 		return nil, Entry{}, s.lost(ctx, f, err)
 	}

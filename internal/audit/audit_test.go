@@ -53,7 +53,7 @@ type row struct {
 func witness(t *testing.T, d bus.Deed) (r row, details map[string]any) {
 	t.Helper()
 	tx := postgrestest.Tx(t)
-	if err := audit.New(nil, at("2026-11-15T12:00:00Z"), names).Witness(t.Context(), tx, deed(d)); err != nil {
+	if err := audit.New(audit.Deps{DB: &postgres.DB{}, Clock: at("2026-11-15T12:00:00Z"), Names: names}).Witness(t.Context(), tx, deed(d)); err != nil {
 		t.Fatal(err)
 	}
 	r, err := postgres.One[row](t.Context(), tx, `select event_type, author_id, author_name, entity_type, entity_path, target_type,
@@ -118,7 +118,7 @@ func TestDO09_LongTextsAreCutToTheirColumns(t *testing.T) {
 func TestAnEventWithoutADeedLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	tx := postgrestest.Tx(t)
-	if err := audit.New(nil, at("2026-11-15T12:00:00Z"), names).Witness(t.Context(), tx, unremarkable{}); err != nil {
+	if err := audit.New(audit.Deps{DB: &postgres.DB{}, Clock: at("2026-11-15T12:00:00Z"), Names: names}).Witness(t.Context(), tx, unremarkable{}); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := postgres.Value[int](t.Context(), tx, `select count(*) from audit_events`); n != 0 || err != nil {
@@ -129,9 +129,9 @@ func TestAnEventWithoutADeedLeavesNoTrace(t *testing.T) {
 func TestPartitionsAreMadeAheadAndAgain(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
-	s := audit.New(db, at("2026-11-15T12:00:00Z"), names)
+	s := audit.New(audit.Deps{DB: db, Clock: at("2026-11-15T12:00:00Z"), Names: names})
 	// A row that came before its partition stays where it is.
-	stray := audit.New(db, at("2026-12-24T12:00:00Z"), names)
+	stray := audit.New(audit.Deps{DB: db, Clock: at("2026-12-24T12:00:00Z"), Names: names})
 	if err := db.InTx(t.Context(), func(tx pgx.Tx) error {
 		return stray.Witness(t.Context(), tx, deed{Type: "x", Entity: bus.Instance()})
 	}); err != nil {
@@ -155,7 +155,7 @@ func TestPartitionsAreMadeAheadAndAgain(t *testing.T) {
 func TestARolledBackActLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
-	s, undo := audit.New(db, at("2026-11-15T12:00:00Z"), names), errors.New("undo")
+	s, undo := audit.New(audit.Deps{DB: db, Clock: at("2026-11-15T12:00:00Z"), Names: names}), errors.New("undo")
 	err := db.InTx(t.Context(), func(tx pgx.Tx) error {
 		if err := s.Witness(t.Context(), tx, deed{Type: "x", Entity: bus.Instance()}); err != nil {
 			return err

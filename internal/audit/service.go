@@ -10,21 +10,23 @@ import (
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
 )
 
-// Service writes the trail.
-type Service struct {
-	db    *postgres.DB
-	clock clock.Clock
-	names wire.Names
+// Deps is what the room needs.
+type Deps struct {
+	DB    *postgres.DB
+	Clock clock.Clock
+	Names wire.Names
 }
 
+// Service writes the trail.
+type Service struct{ deps Deps }
+
 // New puts the room together.
-func New(db *postgres.DB, clock clock.Clock, names wire.Names) *Service {
-	return &Service{db: db, clock: clock, names: names}
-}
+func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
 // Witness writes down every event that says what was done. It runs in the
 // transaction of the act.
@@ -34,11 +36,11 @@ func (s *Service) Witness(ctx context.Context, tx pgx.Tx, e bus.Event) error {
 		return nil
 	}
 	d := audited.Deed()
-	r, err := newRecord(d, s.names)
+	r, err := newRecord(d, s.deps.Names)
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, sqlInsert, s.clock.Now(), d.Type, r.authorID, r.authorName, d.Entity.Kind, d.Entity.ID,
+	_, err = tx.Exec(ctx, sqlInsert, s.deps.Clock.Now(), d.Type, r.authorID, r.authorName, d.Entity.Kind, d.Entity.ID,
 		r.entityPath, r.targetType, r.targetID, r.targetDetails, r.address, r.details)
 	return err
 }
@@ -63,11 +65,11 @@ const monthsAhead = 4
 // rows went to the default partition stay there: moving them would lock the
 // trail, and reading does not care.
 func (s *Service) Prepare(ctx context.Context) error {
-	now := s.clock.Now().UTC()
+	now := s.deps.Clock.Now().UTC()
 	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	for i := range monthsAhead {
 		from := first.AddDate(0, i, 0)
-		stray, err := postgres.Value[bool](ctx, s.db, sqlStrays, from, from.AddDate(0, 1, 0))
+		stray, err := postgres.Value[bool](ctx, s.deps.DB, sqlStrays, from, from.AddDate(0, 1, 0))
 		if err != nil {
 			return err
 		}
@@ -77,7 +79,7 @@ func (s *Service) Prepare(ctx context.Context) error {
 		// Names and bounds are made of numbers alone; DDL takes no arguments.
 		ddl := fmt.Sprintf(`create table if not exists audit_events_%s partition of audit_events for values from ('%s') to ('%s')`,
 			from.Format("200601"), from.Format(time.RFC3339), from.AddDate(0, 1, 0).Format(time.RFC3339))
-		if _, err := s.db.Exec(ctx, ddl); err != nil {
+		if _, err := s.deps.DB.Exec(ctx, ddl); err != nil {
 			return fmt.Errorf("making the partition of %s: %w", from.Format("2006-01"), err)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 // Endpoints of the room.
 func (s *Service) Endpoints() []httpapi.Endpoint {
 	return append(
-		s.endpoints("project", access.AdminProjectTokens, member.InProjects(s.Projects)),
-		s.endpoints("group", access.AdminGroupTokens, member.InGroups(s.Groups))...,
+		s.endpoints("project", access.AdminProjectTokens, member.InProjects(s.deps.Projects)),
+		s.endpoints("group", access.AdminGroupTokens, member.InGroups(s.deps.Groups))...,
 	)
 }
 
@@ -113,7 +113,7 @@ type entityOnce struct {
 func (s *Service) present(t Token) entity {
 	return entity{
 		ID: t.ID, Name: t.Name, Revoked: t.RevokedAt != nil, CreatedAt: httpapi.Time(t.CreatedAt), Scopes: t.Scopes,
-		UserID: t.UserID, LastUsedAt: httpapi.At(t.LastUsedAt), Active: t.Active(s.Clock.Now()), ExpiresAt: httpapi.Day(t.ExpiresAt),
+		UserID: t.UserID, LastUsedAt: httpapi.At(t.LastUsedAt), Active: t.Active(s.deps.Clock.Now()), ExpiresAt: httpapi.Day(t.ExpiresAt),
 		AccessLevel: t.AccessLevel,
 	}
 }

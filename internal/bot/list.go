@@ -17,5 +17,5 @@ func (s *Service) List(ctx context.Context, of bus.Entity, req paging.Request) (
 	} else {
 		l.Where("m.project_id = ?", of.ID)
 	}
-	return paging.Fetch[Token](ctx, s.DB, l, req, nil)
+	return paging.Fetch[Token](ctx, s.deps.DB, l, req, nil)
 }

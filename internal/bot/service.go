@@ -17,6 +17,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/member"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
@@ -38,15 +39,15 @@ type Deps struct {
 }
 
 // Service is the use cases of project and group tokens.
-type Service struct{ Deps }
+type Service struct{ deps Deps }
 
 // New puts the room together.
-func New(d Deps) *Service { return &Service{Deps: d} }
+func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
 // Find reads a token of a place.
 func (s *Service) Find(ctx context.Context, of bus.Entity, id int64) (*Token, error) {
 	namespaceID, projectID := keys(of)
-	t, err := postgres.One[Token](ctx, s.DB, sqlFind, namespaceID, projectID, id)
+	t, err := postgres.One[Token](ctx, s.deps.DB, sqlFind, namespaceID, projectID, id)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return nil, errMissing(of, id)
 	}
@@ -55,7 +56,7 @@ func (s *Service) Find(ctx context.Context, of bus.Entity, id int64) (*Token, er
 
 // offered reports whether this instance has such tokens at all.
 func (s *Service) offered() bool {
-	i := s.Settings.Instance()
+	i := s.deps.Settings.Instance()
 	return !i.Hosted || i.Tier != setting.Free
 }
 
@@ -68,24 +69,24 @@ func (s *Service) Create(ctx context.Context, by access.Actor, src *member.Sourc
 	if err := checkLevel(by, src, d.Level); err != nil {
 		return Token{}, "", err
 	}
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if err := hold(ctx, tx, src.Entity); err != nil {
 			return err
 		}
-		u, err := s.Users.CreateBot(ctx, tx, by, user.BotDraft{Username: username(src.Entity), Name: d.Name, External: by.Person.External})
+		u, err := s.deps.Users.CreateBot(ctx, tx, by, user.BotDraft{Username: username(src.Entity), Name: d.Name, External: by.Person.External})
 		if err != nil {
 			return err
 		}
 		t = Token{AccessLevel: d.Level, BotName: u.Name}
-		t.Token, secret, err = s.Tokens.CreateIn(ctx, tx, by, u, token.Draft{Name: d.Name, Scopes: d.Scopes, ExpiresAt: d.ExpiresAt})
+		t.Token, secret, err = s.deps.Tokens.CreateIn(ctx, tx, by, u, token.Draft{Name: d.Name, Scopes: d.Scopes, ExpiresAt: d.ExpiresAt})
 		if err != nil {
 			return err
 		}
 		namespaceID, projectID := keys(src.Entity)
-		if _, err := tx.Exec(ctx, sqlJoin, namespaceID, projectID, u.ID, d.Level, t.ExpiresAt, by.ID(), s.Clock.Now()); err != nil {
+		if _, err := tx.Exec(ctx, sqlJoin, namespaceID, projectID, u.ID, d.Level, t.ExpiresAt, by.ID(), s.deps.Clock.Now()); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Created, By: by, In: src.Entity, Token: t})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, In: src.Entity, Token: t})
 	})
 	return t, secret, err
 }
@@ -124,7 +125,7 @@ func (s *Service) Rotate(ctx context.Context, by access.Actor, src *member.Sourc
 		return Token{}, "", fault.Because(fault.Rejected, "Not eligible to rotate token with access level higher than the user")
 	}
 	var secret secretbox.Secret
-	t.Token, secret, err = s.Tokens.Rotate(ctx, by, id, expiresAt)
+	t.Token, secret, err = s.deps.Tokens.Rotate(ctx, by, id, expiresAt)
 	return *t, secret, err
 }
 
@@ -134,11 +135,11 @@ func (s *Service) Rotate(ctx context.Context, by access.Actor, src *member.Sourc
 // Rows are locked in one order here and in the reactions: token, membership,
 // account.
 func (s *Service) Revoke(ctx context.Context, by access.Actor, of bus.Entity, t *Token) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		if err := s.Tokens.RevokeIn(ctx, tx, by, t.ID); err != nil {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		if err := s.deps.Tokens.RevokeIn(ctx, tx, by, t.ID); err != nil {
 			return err
 		}
-		alive, err := postgres.Value[bool](ctx, tx, sqlHasToken, t.UserID, s.Clock.Now().UTC())
+		alive, err := postgres.Value[bool](ctx, tx, sqlHasToken, t.UserID, s.deps.Clock.Now().UTC())
 		if err != nil {
 			return err
 		}
@@ -155,7 +156,7 @@ func (s *Service) Revoke(ctx context.Context, by access.Actor, of bus.Entity, t 
 				return err
 			}
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Deleted, By: by, In: of, Token: *t})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Deleted, By: by, In: of, Token: *t})
 	})
 }
 
@@ -163,7 +164,7 @@ func (s *Service) Revoke(ctx context.Context, by access.Actor, of bus.Entity, t 
 // working at once.
 func (s *Service) end(ctx context.Context, tx pgx.Tx, by access.Actor, ids ...int64) error {
 	for _, id := range slices.Sorted(slices.Values(ids)) {
-		if err := s.Users.RemoveIn(ctx, tx, by, id, false); err != nil && !fault.Is(err, fault.NotFound) {
+		if err := s.deps.Users.RemoveIn(ctx, tx, by, id, false); err != nil && !fault.Is(err, fault.NotFound) {
 			return err
 		}
 	}
@@ -176,7 +177,7 @@ func (s *Service) OnToken(ctx context.Context, tx pgx.Tx, e token.Event) error {
 	if e.What != token.Created || e.Token.Impersonation {
 		return nil
 	}
-	_, err := tx.Exec(ctx, sqlFollowToken, e.Token.UserID, s.Clock.Now())
+	_, err := tx.Exec(ctx, sqlFollowToken, e.Token.UserID, s.deps.Clock.Now())
 	return err
 }
 

@@ -24,6 +24,7 @@ import (
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/mail"
+	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/secretbox"
@@ -75,21 +76,27 @@ func newWorld(t testing.TB, instance ...setting.Instance) *world {
 	}
 	w.settings = settingtest.New(t, w.db)
 	if instance != nil {
-		w.settings = setting.New(w.db, events, now, log, instance[0])
+		d := settingtest.Deps(t, w.db)
+		d.Instance = instance[0]
+		w.settings = setting.New(d)
 	}
 	w.users = user.New(user.Deps{
 		DB: w.db, Bus: events, Queue: w.queue, Settings: w.settings, Clock: now, Log: log, ExternalURL: home, Names: names,
+		Hasher: secretbox.NewHasher(1),
 	})
 	tokens := token.New(token.Deps{
 		DB: w.db, Bus: events, Box: w.box, Settings: w.settings, Users: w.users, Clock: now, Log: log, ExternalURL: home, Names: names,
 		Impersonation: true,
+		OAuth:         tokentest.NoResolver{}, Jobs: tokentest.NoResolver{},
 	})
 	w.groups = group.New(group.Deps{
 		DB: w.db, Bus: events, Queue: w.queue, Settings: w.settings, Users: w.users, Clock: now, Log: log, ExternalURL: home.String(),
+		Projects: grouptest.NoProjects{},
 	})
 	w.projects = project.New(project.Deps{
 		DB: w.db, Bus: events, Queue: w.queue, Settings: w.settings, Users: w.users, Groups: w.groups, Clock: now, Log: log,
 		ExternalURL: home.String(), Names: names,
+		Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
 	})
 	w.members = member.New(member.Deps{
 		DB: w.db, Bus: events, Queue: w.queue, Users: w.users, Groups: w.groups, Projects: w.projects, Mail: &mail.Sender{}, Clock: now, ExternalURL: home,

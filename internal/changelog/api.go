@@ -13,10 +13,10 @@ import (
 // Endpoints lists the REST surface of this room.
 func (s *Service) Endpoints() []httpapi.Endpoint {
 	return []httpapi.Endpoint{
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/repository/changelog", Needs: access.ReadCode, Summary: "Generate the changelog of a version.",
 		}, s.handleSection),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST /projects/{id}/repository/changelog", Needs: access.PushCode, Summary: "Add the changelog of a version to a file.",
 			Also: "whoever may not push to the branch is refused with 403.",
 		}, s.handleWrite),

@@ -21,6 +21,7 @@ import (
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/secretbox"
@@ -30,6 +31,7 @@ import (
 	"stithy/internal/repository/repositorytest"
 	"stithy/internal/setting"
 	"stithy/internal/setting/settingtest"
+	"stithy/internal/token"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -64,13 +66,18 @@ func newWorld(t *testing.T) *world {
 		DB: w.db, Bus: events, Queue: queue, Settings: settings, Hasher: secretbox.NewHasher(1), Clock: now, Log: log,
 		ExternalURL: &url.URL{Scheme: "https", Host: "forge.example"}, Names: names,
 	})
-	groups := group.New(group.Deps{DB: w.db, Bus: events, Queue: queue, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: base})
+	groups := group.New(group.Deps{
+		DB: w.db, Bus: events, Queue: queue, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: base,
+		Projects: grouptest.NoProjects{},
+	})
 	projects := project.New(project.Deps{
 		DB: w.db, Bus: events, Queue: queue, Settings: settings, Users: users, Groups: groups, Clock: now, Log: log, ExternalURL: base, Names: names,
+		Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
 	})
 	repositories := repository.New(repository.Deps{
 		DB: w.db, Bus: events, Queue: queue, Settings: settings, Users: users, Projects: projects, Store: w.store, Storages: []string{"default"},
 		Clock: now, Log: log, ExternalURL: base, Names: names,
+		Box: secretbox.Random(), Outbound: &outbound.Guard{}, Tokens: &token.Service{}, LargeFiles: repositorytest.NoLargeFiles{},
 	})
 	room := changelog.New(changelog.Deps{
 		DB: w.db, Settings: settings, Users: users, Groups: groups, Projects: projects, Repositories: repositories, Clock: now, Names: names,

@@ -16,6 +16,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
 	"stithy/internal/repository"
@@ -36,10 +37,10 @@ type Deps struct {
 }
 
 // Service is the use cases of changelogs.
-type Service struct{ Deps }
+type Service struct{ deps Deps }
 
 // New puts the room together.
-func New(d Deps) *Service { return &Service{Deps: d} }
+func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
 // Query says what a section tells of.
 type Query struct {
@@ -59,7 +60,7 @@ const (
 
 // Section is what changed up to a version, as Markdown.
 func (s *Service) Section(ctx context.Context, by access.Actor, p *project.Project, q Query) (string, error) {
-	repo, err := s.Repositories.Open(ctx, p)
+	repo, err := s.deps.Repositories.Open(ctx, p)
 	if err != nil {
 		return "", err
 	}
@@ -102,13 +103,13 @@ func (s *Service) section(ctx context.Context, by access.Actor, p *project.Proje
 	if err != nil {
 		return "", err
 	}
-	return section(q.Version, strftime(config.dateFormat, day(q.Date, s.Clock.Now())), body), nil
+	return section(q.Version, strftime(config.dateFormat, day(q.Date, s.deps.Clock.Now())), body), nil
 }
 
 // config reads the configuration from the default branch.
 func (s *Service) config(ctx context.Context, p *project.Project, repo *gitstore.Repo, path string) (*config, error) {
-	path = strings.Trim(cmp.Or(path, s.Names.ChangelogConfig()), "/")
-	text, err := file(ctx, repo, gitstore.Branches+s.Projects.BranchOf(p), path, maxConfig)
+	path = strings.Trim(cmp.Or(path, s.deps.Names.ChangelogConfig()), "/")
+	text, err := file(ctx, repo, gitstore.Branches+s.deps.Projects.BranchOf(p), path, maxConfig)
 	if errors.Is(err, gitstore.ErrTooLarge) {
 		return nil, failed("The configuration is too large")
 	}
@@ -156,12 +157,12 @@ func (s *Service) commits(ctx context.Context, p *project.Project, repo *gitstor
 	if err != nil {
 		return nil, err
 	}
-	to, err := s.Repositories.Revision(ctx, repo, p, q.To)
+	to, err := s.deps.Repositories.Revision(ctx, repo, p, q.To)
 	if err != nil {
 		return nil, outside(err)
 	}
 	wanted := gitstore.LogQuery{From: []gitstore.OID{to}, Not: []gitstore.OID{from}, Limit: maxCommits}
-	if !s.Settings.Enabled(limitFlag) {
+	if !s.deps.Settings.Enabled(limitFlag) {
 		wanted.Limit = 0 // as many as git is asked for at all
 	}
 	commits, more, err := repo.Log(ctx, wanted)
@@ -209,31 +210,31 @@ func (s *Service) authors(ctx context.Context, by access.Actor, p *project.Proje
 		return nil, err
 	}
 	asked, known := map[string]bool{}, map[string]author{}
-	today := s.Clock.Now().UTC()
+	today := s.deps.Clock.Now().UTC()
 	for _, e := range chosen {
 		address := strings.ToLower(e.commit.Author.Email)
 		if asked[address] || len(asked) == maxAuthors {
 			continue
 		}
 		asked[address] = true
-		_, u, err := s.Users.Holder(ctx, e.commit.Author.Email)
+		_, u, err := s.deps.Users.Holder(ctx, e.commit.Author.Email)
 		if fault.Is(err, fault.Rejected) || err == nil && u == nil {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		role, err := grant.OnProject(ctx, s.DB, u.ID, p.ID, today)
+		role, err := grant.OnProject(ctx, s.deps.DB, u.ID, p.ID, today)
 		if err != nil {
 			return nil, err
 		}
 		pushed := false
 		if role == access.NoRole {
-			if pushed, err = s.Repositories.Pushed(ctx, p.ID, u.ID); err != nil {
+			if pushed, err = s.deps.Repositories.Pushed(ctx, p.ID, u.ID); err != nil {
 				return nil, err
 			}
 		}
-		included, err := grant.IsIn(ctx, s.DB, u.ID, groups, today)
+		included, err := grant.IsIn(ctx, s.deps.DB, u.ID, groups, today)
 		if err != nil {
 			return nil, err
 		}
@@ -247,7 +248,7 @@ func (s *Service) authors(ctx context.Context, by access.Actor, p *project.Proje
 // thanked are the groups of the configuration whose members the caller may see.
 func (s *Service) thanked(ctx context.Context, by access.Actor, paths []string) (ids []int64, err error) {
 	for _, path := range paths {
-		g, err := s.Groups.FindByRef(ctx, by, path)
+		g, err := s.deps.Groups.FindByRef(ctx, by, path)
 		if fault.Is(err, fault.NotFound) {
 			continue
 		}
@@ -277,17 +278,17 @@ var errBranch = fault.Because(fault.Forbidden, "You are not allowed to commit a 
 // Write adds a section to the changelog of a branch. A version that is there
 // already is left as it is.
 func (s *Service) Write(ctx context.Context, by access.Actor, p *project.Project, e Entry) error {
-	e.Branch = cmp.Or(e.Branch, s.Projects.BranchOf(p))
+	e.Branch = cmp.Or(e.Branch, s.deps.Projects.BranchOf(p))
 	e.To = cmp.Or(e.To, gitstore.Branches+e.Branch)
 	e.File = strings.Trim(e.File, "/")
-	allowed, err := s.Repositories.MayPushTo(ctx, by, p, e.Branch)
+	allowed, err := s.deps.Repositories.MayPushTo(ctx, by, p, e.Branch)
 	if err != nil {
 		return err
 	}
 	if !allowed {
 		return errBranch
 	}
-	repo, err := s.Repositories.Open(ctx, p)
+	repo, err := s.deps.Repositories.Open(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -330,7 +331,7 @@ func (s *Service) write(ctx context.Context, by access.Actor, p *project.Project
 	if !changed {
 		return nil
 	}
-	author, err := s.Repositories.Signature(ctx, by)
+	author, err := s.deps.Repositories.Signature(ctx, by)
 	if err != nil {
 		return err
 	}
@@ -345,5 +346,5 @@ func (s *Service) write(ctx context.Context, by access.Actor, p *project.Project
 		return err
 	}
 	defer repo.Discard(staged.Quarantine)
-	return s.Repositories.Push(ctx, by, p, staged.Quarantine, gitstore.RefUpdate{Name: full, Old: tip.Target, New: staged.ID})
+	return s.deps.Repositories.Push(ctx, by, p, staged.Quarantine, gitstore.RefUpdate{Name: full, Old: tip.Target, New: staged.ID})
 }

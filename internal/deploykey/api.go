@@ -23,12 +23,12 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 		httpapi.Do(httpapi.Spec{
 			Route: "GET /deploy_keys", Needs: access.Administer, Summary: "List the deploy keys of the instance.",
 		}, s.handleListAll),
-		project.On(s.Projects, spec("GET", "", "List the deploy keys of a project."), s.handleList),
-		project.On(s.Projects, spec("GET", "/{key_id}", "Get a deploy key of a project."), s.handleGet),
-		project.On(s.Projects, created(spec("POST", "", "Add a deploy key to a project.")), s.handleAdd),
-		project.On(s.Projects, spec("PUT", "/{key_id}", "Change a deploy key of a project."), s.handleChange),
-		project.On(s.Projects, spec("DELETE", "/{key_id}", "Take a deploy key from a project."), s.handleRemove),
-		project.On(s.Projects, created(spec("POST", "/{key_id}/enable", "Give a project a deploy key that another project has.")), s.handleEnable),
+		project.On(s.deps.Projects, spec("GET", "", "List the deploy keys of a project."), s.handleList),
+		project.On(s.deps.Projects, spec("GET", "/{key_id}", "Get a deploy key of a project."), s.handleGet),
+		project.On(s.deps.Projects, created(spec("POST", "", "Add a deploy key to a project.")), s.handleAdd),
+		project.On(s.deps.Projects, spec("PUT", "/{key_id}", "Change a deploy key of a project."), s.handleChange),
+		project.On(s.deps.Projects, spec("DELETE", "/{key_id}", "Take a deploy key from a project."), s.handleRemove),
+		project.On(s.deps.Projects, created(spec("POST", "/{key_id}/enable", "Give a project a deploy key that another project has.")), s.handleEnable),
 	}
 }
 

@@ -25,8 +25,11 @@ import (
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
+	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
 	"stithy/internal/project/projecttest"
 	"stithy/internal/setting/settingtest"
@@ -55,10 +58,17 @@ func newWorld(t *testing.T) *world {
 	home := &url.URL{Scheme: "https", Host: "forge.example"}
 	names := wire.Names{Service: "svc", Errors: "errsvc"}
 	events, settings := bus.New(), settingtest.New(t, w.db)
-	w.users = user.New(user.Deps{DB: w.db, Bus: events, Settings: settings, Clock: now, Log: log, ExternalURL: home, Names: names})
-	groups := group.New(group.Deps{DB: w.db, Bus: events, Settings: settings, Users: w.users, Clock: now, Log: log, ExternalURL: home.String()})
+	w.users = user.New(user.Deps{
+		DB: w.db, Bus: events, Settings: settings, Clock: now, Log: log, ExternalURL: home, Names: names,
+		Queue: &jobqueue.Queue{}, Hasher: secretbox.NewHasher(1),
+	})
+	groups := group.New(group.Deps{
+		DB: w.db, Bus: events, Settings: settings, Users: w.users, Clock: now, Log: log, ExternalURL: home.String(),
+		Queue: &jobqueue.Queue{}, Projects: grouptest.NoProjects{},
+	})
 	projects := project.New(project.Deps{
 		DB: w.db, Bus: events, Settings: settings, Users: w.users, Groups: groups, Clock: now, Log: log, ExternalURL: home.String(), Names: names,
+		Queue: &jobqueue.Queue{}, Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
 	})
 	w.Service = deploykey.New(deploykey.Deps{DB: w.db, Bus: events, Projects: projects, Clock: now})
 	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {

@@ -19,5 +19,5 @@ func (s *Service) List(ctx context.Context, projectID int64, openOnly bool, req 
 	if openOnly {
 		l.Where("k.open")
 	}
-	return paging.Fetch[Key](ctx, s.DB, l.Order(postgres.Key{Expr: "k.id"}), req, nil)
+	return paging.Fetch[Key](ctx, s.deps.DB, l.Order(postgres.Key{Expr: "k.id"}), req, nil)
 }

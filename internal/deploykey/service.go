@@ -12,6 +12,7 @@ import (
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
 	"stithy/internal/user"
@@ -26,10 +27,10 @@ type Deps struct {
 }
 
 // Service is the use cases of deploy keys.
-type Service struct{ Deps }
+type Service struct{ deps Deps }
 
 // New puts the room together.
-func New(d Deps) *Service { return &Service{Deps: d} }
+func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
 var errMissing = fault.Missing("Deploy Key")
 
@@ -42,29 +43,29 @@ func found(k Key, err error) (*Key, error) {
 
 // Find reads a key of a project.
 func (s *Service) Find(ctx context.Context, projectID, id int64) (*Key, error) {
-	return found(postgres.One[Key](ctx, s.DB, sqlFind, projectID, id))
+	return found(postgres.One[Key](ctx, s.deps.DB, sqlFind, projectID, id))
 }
 
 // FindByFingerprint reads the key that an SSH client proved to have.
 func (s *Service) FindByFingerprint(ctx context.Context, sha256 string) (*Key, error) {
-	return found(postgres.One[Key](ctx, s.DB, sqlByFingerprint, sha256))
+	return found(postgres.One[Key](ctx, s.deps.DB, sqlByFingerprint, sha256))
 }
 
 // Add gives a project a key that proves nothing else yet.
 func (s *Service) Add(ctx context.Context, by access.Actor, p *project.Project, d Draft) (k Key, err error) {
-	now := s.Clock.Now()
+	now := s.deps.Clock.Now()
 	key, err := d.check(now)
 	if err != nil {
 		return k, err
 	}
 	line := string(bytes.TrimSpace(ssh.MarshalAuthorizedKey(key)))
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		k, err = postgres.One[Key](ctx, tx, sqlInsert, p.ID, d.Title, line, ssh.FingerprintLegacyMD5(key), ssh.FingerprintSHA256(key),
 			by.ID(), d.ExpiresAt, now, d.CanPush)
 		if err != nil {
 			return user.FingerprintFaults.Translate(err)
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Added, By: by, In: p.Entity(), Key: k})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Added, By: by, In: p.Entity(), Key: k})
 	})
 	return k, err
 }
@@ -80,30 +81,30 @@ func (s *Service) Enable(ctx context.Context, by access.Actor, p *project.Projec
 		return nil, errMissing
 	}
 	var k *Key
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, sqlEnable, p.ID, id, s.Clock.Now())
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, sqlEnable, p.ID, id, s.deps.Clock.Now())
 		if err != nil {
 			return postgres.Faults{"deploy_key_projects_deploy_key_id_fkey": errMissing}.Translate(err)
 		}
 		if k, err = found(postgres.One[Key](ctx, tx, sqlFind, p.ID, id)); err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Added, By: by, In: p.Entity(), Key: *k})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Added, By: by, In: p.Entity(), Key: *k})
 	})
 	return k, err
 }
 
 func (s *Service) knows(ctx context.Context, by access.Actor, id int64) (bool, error) {
-	open, err := postgres.Value[bool](ctx, s.DB, sqlOpen, id)
+	open, err := postgres.Value[bool](ctx, s.deps.DB, sqlOpen, id)
 	if err != nil || open {
 		return open, err
 	}
-	homes, err := postgres.Values[int64](ctx, s.DB, sqlHomes, id)
+	homes, err := postgres.Values[int64](ctx, s.deps.DB, sqlHomes, id)
 	if err != nil {
 		return false, err
 	}
 	for _, home := range homes {
-		p, err := s.Projects.Find(ctx, by, home)
+		p, err := s.deps.Projects.Find(ctx, by, home)
 		if err == nil && access.Holds(by, access.AdminDeployKeys, p.Place()) {
 			return true, nil
 		}
@@ -125,7 +126,7 @@ func (s *Service) Change(ctx context.Context, by access.Actor, p *project.Projec
 			return nil, err
 		}
 	}
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if k, err = found(postgres.One[Key](ctx, tx, sqlFind, p.ID, id)); err != nil {
 			return err
 		}
@@ -154,7 +155,7 @@ func (s *Service) Change(ctx context.Context, by access.Actor, p *project.Projec
 
 // Remove takes a key from a project. The last project takes the key along.
 func (s *Service) Remove(ctx context.Context, by access.Actor, p *project.Project, id int64) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		k, err := found(postgres.One[Key](ctx, tx, sqlFind, p.ID, id))
 		if err != nil {
 			return err
@@ -165,6 +166,6 @@ func (s *Service) Remove(ctx context.Context, by access.Actor, p *project.Projec
 		if _, err := tx.Exec(ctx, sqlForget, id); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Removed, By: by, In: p.Entity(), Key: *k})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Removed, By: by, In: p.Entity(), Key: *k})
 	})
 }

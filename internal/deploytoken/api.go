@@ -18,8 +18,8 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 		Route: "GET /deploy_tokens", Needs: access.Administer,
 		Summary: "List the deploy tokens of the instance.",
 	}, s.handleListAll)}
-	all = append(all, s.endpoints("project", access.AdminProjectDeploys, member.InProjects(s.Projects))...)
-	return append(all, s.endpoints("group", access.AdminGroupDeploys, member.InGroups(s.Groups))...)
+	all = append(all, s.endpoints("project", access.AdminProjectDeploys, member.InProjects(s.deps.Projects))...)
+	return append(all, s.endpoints("group", access.AdminGroupDeploys, member.InGroups(s.deps.Groups))...)
 }
 
 func (s *Service) endpoints(noun string, needs access.Ability, find member.Finder) []httpapi.Endpoint {
@@ -69,7 +69,7 @@ type entityOnce struct {
 func (s *Service) present(t Token) entity {
 	return entity{
 		ID: t.ID, Name: t.Name, Username: t.Username, ExpiresAt: httpapi.At(t.ExpiresAt), Scopes: t.Scopes,
-		Revoked: t.RevokedAt != nil, Expired: t.Expired(s.Clock.Now()),
+		Revoked: t.RevokedAt != nil, Expired: t.Expired(s.deps.Clock.Now()),
 	}
 }
 

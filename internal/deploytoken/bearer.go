@@ -27,7 +27,7 @@ func (b *Bearer) Credential() access.Credential {
 // Authenticate finds the token of a user name and a secret, nil when there is
 // none that may be used.
 func (s *Service) Authenticate(ctx context.Context, username, secret string) (*Bearer, error) {
-	b, err := postgres.One[Bearer](ctx, s.DB, sqlBearer, s.Box.Digest(string(kind), secret), username, s.Clock.Now())
+	b, err := postgres.One[Bearer](ctx, s.deps.DB, sqlBearer, s.deps.Box.Digest(string(kind), secret), username, s.deps.Clock.Now())
 	if errors.Is(err, postgres.ErrNoRows) {
 		return nil, nil
 	}
@@ -40,5 +40,5 @@ func (s *Service) Reaches(ctx context.Context, b *Bearer, projectID int64) (bool
 	if b.NamespaceID == nil {
 		return b.ProjectID != nil && *b.ProjectID == projectID, nil
 	}
-	return postgres.Value[bool](ctx, s.DB, sqlInGroup, projectID, *b.NamespaceID)
+	return postgres.Value[bool](ctx, s.deps.DB, sqlInGroup, projectID, *b.NamespaceID)
 }

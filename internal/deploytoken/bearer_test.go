@@ -4,21 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"stithy/internal/deploytoken"
 	"stithy/internal/group/grouptest"
-	"stithy/internal/platform/clock"
 	"stithy/internal/project/projecttest"
 )
-
-// room is the room as the doors of git use it.
-func (w *world) room() *deploytoken.Service {
-	return deploytoken.New(deploytoken.Deps{DB: w.db, Box: w.box, Clock: clock.Clock(func() time.Time { return w.now })})
-}
 
 func TestADeployTokenIsGoodWithItsNameUntilItEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	room := w.room()
+	room := w.tokens
 	m := w.create(t, w.inProject(), map[string]any{"expires_at": w.now.AddDate(0, 0, 10).Format(time.RFC3339)})
 	good := func(username, secret string) bool {
 		t.Helper()
@@ -50,7 +43,7 @@ func TestADeployTokenIsGoodWithItsNameUntilItEnds(t *testing.T) {
 func TestADeployTokenReachesItsPlaceAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	room := w.room()
+	room := w.tokens
 	below := projecttest.New(t, w.db, grouptest.New(t, w.db, grouptest.Named("below"), grouptest.Under(w.group)).ID, projecttest.Named("deep"))
 	beside := projecttest.New(t, w.db, w.group.ID, projecttest.Named("beside"))
 	elsewhere := projecttest.New(t, w.db, grouptest.New(t, w.db, grouptest.Named("others")).ID, projecttest.Named("theirs"))

@@ -21,7 +21,7 @@ func (s *Service) List(ctx context.Context, of *bus.Entity, activeOnly bool, req
 	}
 	if activeOnly {
 		l.Where("t.revoked_at is null")
-		l.Where("t.expires_at is null or t.expires_at > ?", s.Clock.Now())
+		l.Where("t.expires_at is null or t.expires_at > ?", s.deps.Clock.Now())
 	}
-	return paging.Fetch[Token](ctx, s.DB, l, req, nil)
+	return paging.Fetch[Token](ctx, s.deps.DB, l, req, nil)
 }

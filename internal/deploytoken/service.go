@@ -13,6 +13,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
@@ -35,10 +36,10 @@ type Deps struct {
 }
 
 // Service is the use cases of deploy tokens.
-type Service struct{ Deps }
+type Service struct{ deps Deps }
 
 // New puts the room together.
-func New(d Deps) *Service { return &Service{Deps: d} }
+func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
 var errMissing = fault.Missing("Deploy Token")
 
@@ -58,7 +59,7 @@ func keys(of bus.Entity) (namespaceID, projectID *int64) {
 // Find reads a deploy token of a place.
 func (s *Service) Find(ctx context.Context, of bus.Entity, id int64) (*Token, error) {
 	namespaceID, projectID := keys(of)
-	return found(postgres.One[Token](ctx, s.DB, sqlFind, namespaceID, projectID, id))
+	return found(postgres.One[Token](ctx, s.deps.DB, sqlFind, namespaceID, projectID, id))
 }
 
 func found(t Token, err error) (*Token, error) {
@@ -74,15 +75,15 @@ func (s *Service) Create(ctx context.Context, by access.Actor, of bus.Entity, d 
 		return Token{}, "", err
 	}
 	carried := slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return !slices.Contains(d.Scopes, s) })
-	secret = secretbox.Secret(s.Names.TokenPrefix(wire.DeployToken) + secretbox.RandomToken(randomLength))
+	secret = secretbox.Secret(s.deps.Names.TokenPrefix(wire.DeployToken) + secretbox.RandomToken(randomLength))
 	namespaceID, projectID := keys(of)
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		t, err = postgres.One[Token](ctx, tx, sqlInsert, namespaceID, projectID, d.Name, d.Username, s.Names.Service+"+deploy-token-",
-			s.Box.Digest(string(kind), secret.Reveal()), carried, d.ExpiresAt, by.ID(), s.Clock.Now())
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		t, err = postgres.One[Token](ctx, tx, sqlInsert, namespaceID, projectID, d.Name, d.Username, s.deps.Names.Service+"+deploy-token-",
+			s.deps.Box.Digest(string(kind), secret.Reveal()), carried, d.ExpiresAt, by.ID(), s.deps.Clock.Now())
 		if err != nil {
 			return gone.Translate(err)
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Created, By: by, In: of, Token: t})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, In: of, Token: t})
 	})
 	return t, secret, err
 }
@@ -90,11 +91,11 @@ func (s *Service) Create(ctx context.Context, by access.Actor, of bus.Entity, d 
 // Delete ends a deploy token; no record of it stays but in the trail.
 func (s *Service) Delete(ctx context.Context, by access.Actor, of bus.Entity, id int64) error {
 	namespaceID, projectID := keys(of)
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		t, err := found(postgres.One[Token](ctx, tx, sqlDelete, namespaceID, projectID, id))
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Destroyed, By: by, In: of, Token: *t})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Destroyed, By: by, In: of, Token: *t})
 	})
 }

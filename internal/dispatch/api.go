@@ -68,7 +68,7 @@ func (s *Service) handleRequest(ctx context.Context, call httpapi.Call[httpapi.N
 	if secret == "" {
 		secret = call.Header(headerRunner)
 	}
-	r, _, err := s.Runners.Authenticate(ctx, secret, p.SystemID, runner.Info{
+	r, _, err := s.deps.Runners.Authenticate(ctx, secret, p.SystemID, runner.Info{
 		Name: p.Info.Name, Version: p.Info.Version, Revision: p.Info.Revision, Platform: p.Info.Platform, Architecture: p.Info.Architecture,
 		Executor: p.Info.Executor, Address: call.Actor.Address.String(),
 	})
@@ -93,7 +93,7 @@ func (v *visit) answer(given *Payload, over bool, err error) (httpapi.Headed[any
 		return httpapi.Headed[any]{Body: httpapi.NoneNow{}, Header: map[string]string{headerLastUpdate: v.cursor()}}, nil
 	}
 	return httpapi.Headed[any]{Body: httpapi.Wait{
-		Of: fmt.Sprint("runner ", v.asking.Runner.ID), Hold: v.until.Sub(v.s.Clock.Now()), Begin: v.place.listen,
+		Of: fmt.Sprint("runner ", v.asking.Runner.ID), Hold: v.until.Sub(v.s.deps.Clock.Now()), Begin: v.place.listen,
 		Then: func(ctx context.Context) (any, error) { return v.answer(v.next(ctx)) },
 	}}, nil
 }

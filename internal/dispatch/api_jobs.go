@@ -100,7 +100,7 @@ func (s *Service) handleTrace(ctx context.Context, call httpapi.Call[httpapi.Non
 		return none, fault.New(fault.TooLarge)
 	}
 	if call.Params.DebugTrace {
-		if err := s.Pipelines.MarkDebugLog(ctx, r.JobID); err != nil {
+		if err := s.deps.Pipelines.MarkDebugLog(ctx, r.JobID); err != nil {
 			return none, err
 		}
 	}
@@ -144,7 +144,7 @@ func (s *Service) handleState(ctx context.Context, call httpapi.Call[httpapi.Non
 		return none, toRunner(err)
 	}
 	if p.DebugTrace {
-		if err := s.Pipelines.MarkDebugLog(ctx, r.JobID); err != nil {
+		if err := s.deps.Pipelines.MarkDebugLog(ctx, r.JobID); err != nil {
 			return none, err
 		}
 	}
@@ -214,6 +214,6 @@ func (s *Service) handleDownload(ctx context.Context, call httpapi.Call[httpapi.
 	}
 	return httpapi.Stream{
 		Name: f.Filename, Type: "application/zip", Attach: true, Size: f.Size,
-		Open: func(ctx context.Context) (io.ReadCloser, error) { return s.Artifacts.Open(ctx, *f) },
+		Open: func(ctx context.Context) (io.ReadCloser, error) { return s.deps.Artifacts.Open(ctx, *f) },
 	}, nil
 }

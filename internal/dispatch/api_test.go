@@ -32,7 +32,7 @@ func TestALogIsAppendedByRanges(t *testing.T) {
 	want(t, w.call("PATCH", path, "two\n", byJob(secret)), 400, `{"error":"400 Missing header Content-Range"}`)
 	w.now = w.now.Add(2 * time.Minute)
 	want(t, w.call("PATCH", path, "two\n", byJob(secret), with("Content-Range", "4-7")), 202, "", "Range", "0-8", "X-GitLab-Trace-Update-Interval", "60")
-	body, size, err := w.Artifacts.OpenLog(t.Context(), job, 0)
+	body, size, err := w.deps.Artifacts.OpenLog(t.Context(), job, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestARunnerSaysWhyAJobFailed(t *testing.T) {
 		job, secret := w.running(t, w.project)
 		want(t, w.call("PUT", "/jobs/"+id(job), map[string]any{"token": secret, "state": "failed", "failure_reason": given, "exit_code": 3}),
 			200, "200", "Job-Status", "failed")
-		j, err := w.Pipelines.KnownJob(t.Context(), w.DB, job)
+		j, err := w.deps.Pipelines.KnownJob(t.Context(), w.deps.DB, job)
 		if err != nil || j.FailureReason == nil || *j.FailureReason != wanted || j.ExitCode == nil || *j.ExitCode != 3 {
 			t.Errorf("%q: %+v %v", given, j, err)
 		}
@@ -138,7 +138,7 @@ func TestCI10_PiecesOfALogComeOnceAndInOrder(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if size, err := w.Artifacts.LogSize(t.Context(), job); accepted != 1 || size != 4 || err != nil {
+	if size, err := w.deps.Artifacts.LogSize(t.Context(), job); accepted != 1 || size != 4 || err != nil {
 		t.Errorf("%d were accepted, the log has %d (%v)", accepted, size, err)
 	}
 }
@@ -227,14 +227,14 @@ func TestCI07_AProjectSaysWhoseJobsItLetsIn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, secret := w.running(t, w.project)
-	other := projecttest.New(t, w.DB, w.group.ID, projecttest.Named("other"))
-	projecttest.Join(t, w.DB, other, w.ann, access.Maintainer)
-	actor, err := w.Tokens.Authenticate(t.Context(), access.Presented{Secret: secret, Kinds: []access.Kind{access.JobToken}})
+	other := projecttest.New(t, w.deps.DB, w.group.ID, projecttest.Named("other"))
+	projecttest.Join(t, w.deps.DB, other, w.ann, access.Maintainer)
+	actor, err := w.deps.Tokens.Authenticate(t.Context(), access.Presented{Secret: secret, Kinds: []access.Kind{access.JobToken}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	opens := func(projectID int64) bool {
-		_, err := w.Projects.Find(t.Context(), actor, projectID)
+		_, err := w.deps.Projects.Find(t.Context(), actor, projectID)
 		return err == nil
 	}
 	path, ann := "/projects/"+id(other.ID)+"/job_token_scope", w.as(t, w.ann)
@@ -271,8 +271,8 @@ func TestCI07_AProjectSaysWhoseJobsItLetsIn(t *testing.T) {
 	if !opens(other.ID) {
 		t.Error("an open project is closed")
 	}
-	developer := usertest.New(t, w.DB)
-	projecttest.Join(t, w.DB, other, developer, access.Developer)
+	developer := usertest.New(t, w.deps.DB)
+	projecttest.Join(t, w.deps.DB, other, developer, access.Developer)
 	want(t, w.call("PATCH", path, map[string]any{"enabled": false}, w.as(t, developer)), 403, "")
 }
 
@@ -281,7 +281,7 @@ func TestCI09_ARunnerReachesItsOwnJobAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	mine, secret := w.running(t, w.project)
-	hidden := projecttest.New(t, w.DB, grouptest.New(t, w.DB).ID)
+	hidden := projecttest.New(t, w.deps.DB, grouptest.New(t, w.deps.DB).ID)
 	theirs, other := w.running(t, hidden)
 	want(t, w.upload("/jobs/"+id(theirs)+"/artifacts", archive(t), byJob(other)), 201, "")
 	for _, r := range []struct {
@@ -335,7 +335,7 @@ values ('instance_type', decode(repeat('00', 32), 'hex'), $1, $1, $1)`, w.now.Ad
 	for job, wanted := range map[int64]pipeline.Reason{
 		unheard: pipeline.SchedulerFailure, silent: pipeline.StuckOrTimeout, overdue: pipeline.JobExecutionTimeout, nobody: pipeline.StuckOrTimeout, talking: "", waiting: "",
 	} {
-		j, err := w.Pipelines.KnownJob(t.Context(), w.DB, job)
+		j, err := w.deps.Pipelines.KnownJob(t.Context(), w.deps.DB, job)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -438,11 +438,11 @@ func TestLostBytesOfAFileAreA500(t *testing.T) {
 	job, secret := w.running(t, w.project)
 	path := "/jobs/" + id(job) + "/artifacts"
 	want(t, w.upload(path+"?artifact_type=archive&artifact_format=zip", archive(t), byJob(secret)), 201, "")
-	blobs, err := w.Artifacts.Blobs.List(t.Context(), "", "", 10)
+	blobs, err := w.blobs.List(t.Context(), "", "", 10)
 	if err != nil || len(blobs) != 1 {
 		t.Fatalf("%+v, %v", blobs, err)
 	}
-	if err := w.Artifacts.Blobs.Delete(t.Context(), blobs[0].Key); err != nil {
+	if err := w.blobs.Delete(t.Context(), blobs[0].Key); err != nil {
 		t.Fatal(err)
 	}
 	mine := "/projects/" + id(w.project.ID) + path

@@ -28,11 +28,11 @@ func (s *Service) tokenEndpoints() []httpapi.Endpoint {
 			Route: "GET /job/allowed_agents", Needs: access.SignIn, JobToken: true, Summary: "List the agents that the job of a token may use.",
 			Also: "needs the token of a running job",
 		}, s.handleAgents),
-		project.On(s.Projects, spec("GET /projects/{id}/job_token_scope", "Show whom job tokens let into a project."), s.handleScope),
-		project.On(s.Projects, spec("PATCH /projects/{id}/job_token_scope", "Let all jobs into a project, or those of listed projects."), s.handleSetScope),
-		project.On(s.Projects, spec("GET /projects/{id}/job_token_scope/allowlist", "List the projects whose jobs a project lets in."), s.handleAllowed),
-		project.On(s.Projects, allow, s.handleAllow),
-		project.On(s.Projects, spec("DELETE /projects/{id}/job_token_scope/allowlist/{target_project_id}",
+		project.On(s.deps.Projects, spec("GET /projects/{id}/job_token_scope", "Show whom job tokens let into a project."), s.handleScope),
+		project.On(s.deps.Projects, spec("PATCH /projects/{id}/job_token_scope", "Let all jobs into a project, or those of listed projects."), s.handleSetScope),
+		project.On(s.deps.Projects, spec("GET /projects/{id}/job_token_scope/allowlist", "List the projects whose jobs a project lets in."), s.handleAllowed),
+		project.On(s.deps.Projects, allow, s.handleAllow),
+		project.On(s.deps.Projects, spec("DELETE /projects/{id}/job_token_scope/allowlist/{target_project_id}",
 			"Keep the jobs of another project out of a project."), s.handleDisallow),
 	}
 }
@@ -69,7 +69,7 @@ type linkForm struct {
 func (s *Service) handleAllow(ctx context.Context, call httpapi.Call[*project.Project, allowParams]) (linkForm, error) {
 	p, target := call.Subject, call.Params.TargetProjectID
 	// Whoever lists a project must see it, or the list would tell which exist.
-	if _, err := s.Projects.Find(ctx, call.Actor, target); err != nil {
+	if _, err := s.deps.Projects.Find(ctx, call.Actor, target); err != nil {
 		if fault.Is(err, fault.NotFound) {
 			err = errNoTarget
 		}
@@ -158,15 +158,15 @@ func (s *Service) handleJob(ctx context.Context, call httpapi.Call[httpapi.None,
 	if err != nil {
 		return pipeline.JobForm{}, err
 	}
-	job, err := s.Pipelines.KnownJob(ctx, s.DB, id)
+	job, err := s.deps.Pipelines.KnownJob(ctx, s.deps.DB, id)
 	if err != nil {
 		return pipeline.JobForm{}, err
 	}
-	p, err := s.Projects.Find(ctx, call.Actor, job.ProjectID)
+	p, err := s.deps.Projects.Find(ctx, call.Actor, job.ProjectID)
 	if err != nil {
 		return pipeline.JobForm{}, err
 	}
-	return s.Pipelines.Form(ctx, call.Actor, p, job)
+	return s.deps.Pipelines.Form(ctx, call.Actor, p, job)
 }
 
 func (s *Service) handleAgents(ctx context.Context, call httpapi.Call[httpapi.None, httpapi.None]) (agentsForm, error) {
@@ -180,7 +180,7 @@ func (s *Service) handleAgents(ctx context.Context, call httpapi.Call[httpapi.No
 	}
 	form := agentsForm{
 		AllowedAgents: []agentForm{}, Job: idForm{id}, Pipeline: idForm{found.Job.PipelineID},
-		Project: groupsForm{ID: found.Job.ProjectID, Groups: []idForm{}}, User: s.Users.PublicForm(found.User.Brief()),
+		Project: groupsForm{ID: found.Job.ProjectID, Groups: []idForm{}}, User: s.deps.Users.PublicForm(found.User.Brief()),
 	}
 	for _, group := range found.Groups {
 		form.Project.Groups = append(form.Project.Groups, idForm{group})

@@ -17,8 +17,8 @@ import (
 func TestCI15_ADebugLogStaysOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	reader := usertest.New(t, w.DB, usertest.Named("rita"))
-	projecttest.Join(t, w.DB, w.project, reader, access.Reporter)
+	reader := usertest.New(t, w.deps.DB, usertest.Named("rita"))
+	projecttest.Join(t, w.deps.DB, w.project, reader, access.Reporter)
 	set := func(key, value string) *variable.Variable {
 		t.Helper()
 		v := &variable.Variable{Key: key, Value: secretbox.Secret(value), Type: variable.EnvVar, Scope: "*"}

@@ -28,12 +28,12 @@ func (s *Service) gather(ctx context.Context, a *Asking, c *claimed) (given *Pay
 	if err != nil || p == nil {
 		return nil, pipeline.UserBlocked, err
 	}
-	stored, may, err := s.Pipelines.VariablesFor(ctx, by, c.on(p))
+	stored, may, err := s.deps.Pipelines.VariablesFor(ctx, by, c.on(p))
 	if err != nil || !may {
 		return nil, pipeline.UserBlocked, err
 	}
 	if feature, lacks := missing(&c.spec.Job, a.Features); lacks {
-		s.Log.Info("a runner is too old for a job", "job", c.job.ID, "runner", a.Runner.ID, "feature", feature)
+		s.deps.Log.Info("a runner is too old for a job", "job", c.job.ID, "runner", a.Runner.ID, "feature", feature)
 		return nil, pipeline.RunnerUnsupported, nil
 	}
 	h := Handout{
@@ -45,18 +45,18 @@ func (s *Service) gather(ctx context.Context, a *Asking, c *claimed) (given *Pay
 		},
 		Project: ProjectFacts{ID: p.ID, Name: p.Name, FullPath: p.FullPath(), NamespaceID: p.NamespaceID, RootNamespace: c.lineage[0]},
 		TokenPrefixes: []string{
-			s.Names.TokenPrefix(wire.JobToken), s.Names.TokenPrefix(wire.PersonalToken), s.Names.TokenPrefix(wire.DeployToken),
-			s.Names.TokenPrefix(wire.RunnerToken), s.Names.TokenPrefix(wire.TriggerToken),
+			s.deps.Names.TokenPrefix(wire.JobToken), s.deps.Names.TokenPrefix(wire.PersonalToken), s.deps.Names.TokenPrefix(wire.DeployToken),
+			s.deps.Names.TokenPrefix(wire.RunnerToken), s.deps.Names.TokenPrefix(wire.TriggerToken),
 		},
 		Accepts: a.Features, Running: c.running,
 	}
-	repo, err := s.Repositories.Open(ctx, p)
+	repo, err := s.deps.Repositories.Open(ctx, p)
 	if err != nil {
 		return nil, "", err
 	}
 	// The runner fetches by this ref, and may be quicker than the job that holds it.
-	if !s.Pipelines.Kept(ctx, repo, c.pipeline.ID) {
-		if err := s.Pipelines.KeepRef(ctx, pipeline.KeepArgs{PipelineID: c.pipeline.ID, ProjectID: p.ID, SHA: c.pipeline.SHA}); err != nil {
+	if !s.deps.Pipelines.Kept(ctx, repo, c.pipeline.ID) {
+		if err := s.deps.Pipelines.KeepRef(ctx, pipeline.KeepArgs{PipelineID: c.pipeline.ID, ProjectID: p.ID, SHA: c.pipeline.SHA}); err != nil {
 			return nil, "", err
 		}
 	}
@@ -81,7 +81,7 @@ func (s *Service) gather(ctx context.Context, a *Asking, c *claimed) (given *Pay
 	h.Depth = depth(&h.Lists, p.Settings.CIDefaultGitDepth)
 	built := h.build()
 	if built.debugs() {
-		err = s.Pipelines.MarkDebugLog(ctx, c.job.ID)
+		err = s.deps.Pipelines.MarkDebugLog(ctx, c.job.ID)
 	}
 	return &built, "", err
 }
@@ -111,14 +111,14 @@ func (s *Service) person(ctx context.Context, job *pipeline.Job) (access.Actor, 
 	if job.UserID == nil {
 		return access.Actor{}, nil, nil
 	}
-	by, err := s.Tokens.Later(ctx, *job.UserID)
+	by, err := s.deps.Tokens.Later(ctx, *job.UserID)
 	if _, refused := fault.Of(err); refused {
 		return access.Actor{}, nil, nil
 	}
 	if err != nil {
 		return access.Actor{}, nil, err
 	}
-	p, err := s.Projects.Find(ctx, by, job.ProjectID)
+	p, err := s.deps.Projects.Find(ctx, by, job.ProjectID)
 	if fault.Is(err, fault.NotFound) {
 		return access.Actor{}, nil, nil
 	}
@@ -127,7 +127,7 @@ func (s *Service) person(ctx context.Context, job *pipeline.Job) (access.Actor, 
 
 // cloneURL is where a job fetches from, with its token.
 func (s *Service) cloneURL(p *project.Project, secret string) string {
-	u, err := url.Parse(s.ExternalURL + "/" + p.FullPath() + ".git")
+	u, err := url.Parse(s.deps.ExternalURL + "/" + p.FullPath() + ".git")
 	if err != nil {
 		return ""
 	}
@@ -184,14 +184,14 @@ func (s *Service) dependencies(ctx context.Context, by access.Actor, p *project.
 			here = append(here, j.ID)
 		}
 	}
-	gone, err := s.Artifacts.Expired(ctx, ids...)
+	gone, err := s.deps.Artifacts.Expired(ctx, ids...)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(gone) > 0 {
 		return nil, nil, errDependency
 	}
-	files, err := s.Artifacts.Files(ctx, here...)
+	files, err := s.deps.Artifacts.Files(ctx, here...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -229,7 +229,7 @@ func (s *Service) before(ctx context.Context, by access.Actor, p *project.Projec
 	var jobs []earlier
 	var err error
 	if len(names) > 0 || (names == nil && c.job.StageIndex > 0) {
-		if jobs, err = postgres.All[earlier](ctx, s.DB, sqlEarlier, c.pipeline.ID, c.job.ID, names, c.job.StageIndex); err != nil {
+		if jobs, err = postgres.All[earlier](ctx, s.deps.DB, sqlEarlier, c.pipeline.ID, c.job.ID, names, c.job.StageIndex); err != nil {
 			return nil, err
 		}
 	}
@@ -261,21 +261,21 @@ func (s *Service) elsewhere(ctx context.Context, by access.Actor, p *project.Pro
 		if err != nil {
 			return earlier{}, postgres.ErrNoRows
 		}
-		j, err := postgres.One[earlier](ctx, s.DB, sqlFromPipeline, id, p.ID, ciconfig.Expand(need.Job, known))
+		j, err := postgres.One[earlier](ctx, s.deps.DB, sqlFromPipeline, id, p.ID, ciconfig.Expand(need.Job, known))
 		if err != nil {
 			return earlier{}, err
 		}
 		return s.handed(ctx, access.Actor{Person: by.Person}, c, p, j)
 	}
 	actor := access.Actor{Person: by.Person, Credential: access.Credential{Kind: access.JobToken, ID: c.job.ID}}
-	other, _, err := s.Projects.FindByRef(ctx, actor, ciconfig.Expand(need.Project, known))
+	other, _, err := s.deps.Projects.FindByRef(ctx, actor, ciconfig.Expand(need.Project, known))
 	if fault.Is(err, fault.NotFound) || (err == nil && !access.Holds(actor, access.DownloadArtifacts, other.Place())) {
 		return earlier{}, postgres.ErrNoRows
 	}
 	if err != nil {
 		return earlier{}, err
 	}
-	j, err := postgres.One[earlier](ctx, s.DB, sqlFromRef, other.ID, ciconfig.Expand(need.Ref, known), ciconfig.Expand(need.Job, known))
+	j, err := postgres.One[earlier](ctx, s.deps.DB, sqlFromRef, other.ID, ciconfig.Expand(need.Ref, known), ciconfig.Expand(need.Job, known))
 	if err != nil {
 		return earlier{}, err
 	}
@@ -285,14 +285,14 @@ func (s *Service) elsewhere(ctx context.Context, by access.Actor, p *project.Pro
 // handed adds to a job of another pipeline what it left and this one may have.
 // One that keeps its archive from whoever runs this job is not found.
 func (s *Service) handed(ctx context.Context, by access.Actor, c *claimed, of *project.Project, j earlier) (earlier, error) {
-	job, err := s.Pipelines.KnownJob(ctx, s.DB, j.ID)
+	job, err := s.deps.Pipelines.KnownJob(ctx, s.deps.DB, j.ID)
 	if err != nil {
 		return earlier{}, err
 	}
-	if j.away, err = s.Pipelines.HandedTo(ctx, by, c.pipeline.ID, of, job); err != nil {
+	if j.away, err = s.deps.Pipelines.HandedTo(ctx, by, c.pipeline.ID, of, job); err != nil {
 		return earlier{}, err
 	}
-	all, err := s.Artifacts.Files(ctx, j.ID)
+	all, err := s.deps.Artifacts.Files(ctx, j.ID)
 	if err != nil {
 		return earlier{}, err
 	}
@@ -332,7 +332,7 @@ func (s *Service) lists(
 		if f.Type != artifact.Dotenv {
 			continue
 		}
-		pairs, err := s.Artifacts.Dotenv(ctx, f.JobID)
+		pairs, err := s.deps.Artifacts.Dotenv(ctx, f.JobID)
 		if err != nil {
 			return l, err
 		}
@@ -345,11 +345,11 @@ func (s *Service) lists(
 		return l, err
 	}
 	facts := &facts{
-		url: s.ExternalURL, job: c.job, spec: c.spec, project: p, runner: &a.Runner, token: c.secret.Reveal(), clone: s.cloneURL(p, c.secret.Reveal()),
-		known: s.Pipelines.Predefined(p, c.pipeline, commit, c.protected, by.Person),
+		url: s.deps.ExternalURL, job: c.job, spec: c.spec, project: p, runner: &a.Runner, token: c.secret.Reveal(), clone: s.cloneURL(p, c.secret.Reveal()),
+		known: s.deps.Pipelines.Predefined(p, c.pipeline, commit, c.protected, by.Person),
 	}
 	l.Job, l.Predefined, l.Runner, l.Environment = facts.ofJob(), facts.predefined(), facts.ofRunner(), facts.ofEnvironment()
-	given, played, err := s.Pipelines.Given(ctx, s.DB, c.pipeline.ID, c.job.ID)
+	given, played, err := s.deps.Pipelines.Given(ctx, s.deps.DB, c.pipeline.ID, c.job.ID)
 	if err != nil {
 		return l, err
 	}

@@ -41,11 +41,11 @@ func (s *Service) Register(r *jobqueue.Registry) {
 // tend ends what waits or runs for too long. Each job is a transaction of its
 // own: what one run leaves, the next finds.
 func (s *Service) tend(ctx context.Context, _ TendArgs) error {
-	now := s.Clock.Now()
+	now := s.deps.Clock.Now()
 	runs, err := postgres.All[struct {
 		JobID                            int64
 		StartedAt, ContactedAt, Deadline time.Time
-	}](ctx, s.DB, sqlLapsed, now.Add(-unheardAtMost), now.Add(-silentAtMost), now, perRound)
+	}](ctx, s.deps.DB, sqlLapsed, now.Add(-unheardAtMost), now.Add(-silentAtMost), now, perRound)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (s *Service) tend(ctx context.Context, _ TendArgs) error {
 		{sqlStuck, []any{now.Add(-pendingAtMost), now.Add(-pendingNobody), now.Add(-onlineWithin), perRound}, pipeline.StuckOrTimeout},
 		{sqlLateSchedules, []any{now.Add(-scheduleOverdue), perRound}, pipeline.StaleSchedule},
 	} {
-		ids, err := postgres.Values[int64](ctx, s.DB, check.sql, check.args...)
+		ids, err := postgres.Values[int64](ctx, s.deps.DB, check.sql, check.args...)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (s *Service) tend(ctx context.Context, _ TendArgs) error {
 // mend compares the queue with the jobs. Both are written in one transaction,
 // so it finds nothing unless somebody changed rows by hand.
 func (s *Service) mend(ctx context.Context, now time.Time) error {
-	if _, err := s.DB.Exec(ctx, sqlStray, now.Add(-settled), perRound); err != nil {
+	if _, err := s.deps.DB.Exec(ctx, sqlStray, now.Add(-settled), perRound); err != nil {
 		return err
 	}
 	lost, err := postgres.All[struct {
@@ -89,13 +89,13 @@ func (s *Service) mend(ctx context.Context, now time.Time) error {
 		Tags      []string
 		Ref       string
 		Tag       bool
-	}](ctx, s.DB, sqlLost, now.Add(-settled), perRound)
+	}](ctx, s.deps.DB, sqlLost, now.Add(-settled), perRound)
 	if err != nil {
 		return err
 	}
 	for _, j := range lost {
-		err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
-			protected, err := s.Repositories.ProtectedRef(ctx, tx, j.ProjectID, j.Ref, j.Tag)
+		err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+			protected, err := s.deps.Repositories.ProtectedRef(ctx, tx, j.ProjectID, j.Ref, j.Tag)
 			if err != nil {
 				return err
 			}
@@ -111,10 +111,10 @@ func (s *Service) mend(ctx context.Context, now time.Time) error {
 // sweep forgets the runs of jobs that ended a while ago, and lanes that nobody
 // has stood in for as long.
 func (s *Service) sweep(ctx context.Context, _ SweepArgs) error {
-	before := s.Clock.Now().Add(-runsKept)
+	before := s.deps.Clock.Now().Add(-runsKept)
 	for _, sql := range []string{sqlForgetRuns, sqlDropLanes} {
 		for {
-			tag, err := s.DB.Exec(ctx, sql, before, perRound)
+			tag, err := s.deps.DB.Exec(ctx, sql, before, perRound)
 			if err != nil {
 				return err
 			}

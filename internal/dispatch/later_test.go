@@ -34,7 +34,7 @@ func (w *world) protect(t testing.TB, p *project.Project, from access.Role) {
 
 func (w *world) seenBy(t testing.TB, u *user.User, p *project.Project) *project.Project {
 	t.Helper()
-	seen, err := w.Projects.Find(t.Context(), w.actorOf(u), p.ID)
+	seen, err := w.deps.Projects.Find(t.Context(), w.actorOf(u), p.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ type prepared struct {
 func (w *world) prepareLater(t testing.TB, who *user.User) *prepared {
 	t.Helper()
 	ctx, by, p := t.Context(), w.actorOf(who), w.seenBy(t, who, w.project)
-	made, err := w.Pipelines.Create(ctx, by, p, pipeline.Wish{Source: pipeline.FromAPI, Ref: "main"})
+	made, err := w.deps.Pipelines.Create(ctx, by, p, pipeline.Wish{Source: pipeline.FromAPI, Ref: "main"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,33 +80,33 @@ func (w *world) prepareLater(t testing.TB, who *user.User) *prepared {
 			l.jobToken = given.Token
 		}
 	}
-	jobs, err := w.Pipelines.LatestJobs(ctx, made.ID, 100)
+	jobs, err := w.deps.Pipelines.LatestJobs(ctx, made.ID, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, j := range jobs {
 		l.jobs[j.Name] = j.ID
 	}
-	if err := w.DB.InTx(ctx, func(tx pgx.Tx) error {
-		_, err := w.Pipelines.Finish(ctx, tx, l.jobs["retried"], pipeline.Outcome{State: pipeline.Success})
+	if err := w.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		_, err := w.deps.Pipelines.Finish(ctx, tx, l.jobs["retried"], pipeline.Outcome{State: pipeline.Success})
 		return err
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Pipelines.RetryJob(ctx, by, p, l.jobs["retried"]); err != nil {
+	if _, err := w.deps.Pipelines.RetryJob(ctx, by, p, l.jobs["retried"]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Pipelines.PlayJob(ctx, by, p, l.jobs["played"], nil); err != nil {
+	if _, err := w.deps.Pipelines.PlayJob(ctx, by, p, l.jobs["played"], nil); err != nil {
 		t.Fatal(err)
 	}
-	_, trigger, err := w.Pipelines.CreateTrigger(ctx, by, p, "later")
+	_, trigger, err := w.deps.Pipelines.CreateTrigger(ctx, by, p, "later")
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.trigger = trigger.Reveal()
 	text := "later"
 	ref, cron := "main", "0 1 * * *"
-	sc, err := w.Pipelines.CreateSchedule(ctx, by, p, pipeline.ScheduleDraft{Description: &text, Ref: &ref, Cron: &cron})
+	sc, err := w.deps.Pipelines.CreateSchedule(ctx, by, p, pipeline.ScheduleDraft{Description: &text, Ref: &ref, Cron: &cron})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,26 +119,26 @@ func (l *prepared) happens(t testing.TB, sha string) []string {
 	t.Helper()
 	w, ctx := l.w, t.Context()
 	w.now = w.now.Add(time.Hour)
-	if err := w.DB.InTx(ctx, func(tx pgx.Tx) error {
-		_, err := w.Pipelines.Finish(ctx, tx, l.jobs["fails"], pipeline.Outcome{State: pipeline.Failed, Reason: pipeline.ScriptFailure})
+	if err := w.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		_, err := w.deps.Pipelines.Finish(ctx, tx, l.jobs["fails"], pipeline.Outcome{State: pipeline.Failed, Reason: pipeline.ScriptFailure})
 		return err
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Pipelines.Due(ctx, l.jobs["delayed"]); err != nil {
+	if err := w.deps.Pipelines.Due(ctx, l.jobs["delayed"]); err != nil {
 		t.Fatal(err)
 	}
 	ran := map[string]bool{}
 	for given := w.handed(t); given != nil; given = w.handed(t) {
 		ran["job "+given.JobInfo.Name] = true
 	}
-	before, err := postgres.Value[int64](ctx, w.DB, `select max(id) from pipelines`)
+	before, err := postgres.Value[int64](ctx, w.deps.DB, `select max(id) from pipelines`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	made := func(way string) {
 		t.Helper()
-		last, err := postgres.Value[int64](ctx, w.DB, `select max(id) from pipelines`)
+		last, err := postgres.Value[int64](ctx, w.deps.DB, `select max(id) from pipelines`)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,10 +153,10 @@ func (l *prepared) happens(t testing.TB, sha string) []string {
 		do  func() error
 	}{
 		{"push", func() error {
-			return w.Pipelines.FromPush(ctx, pipeline.PushArgs{PushID: 1, ProjectID: w.project.ID, UserID: l.who.ID, Ref: "refs/heads/main", Old: strings.Repeat("0", 40), New: sha})
+			return w.deps.Pipelines.FromPush(ctx, pipeline.PushArgs{PushID: 1, ProjectID: w.project.ID, UserID: l.who.ID, Ref: "refs/heads/main", Old: strings.Repeat("0", 40), New: sha})
 		}},
 		{"schedule", func() error {
-			return w.Pipelines.FromSchedule(ctx, pipeline.ScheduleArgs{ScheduleID: l.schedule, UserID: l.who.ID})
+			return w.deps.Pipelines.FromSchedule(ctx, pipeline.ScheduleArgs{ScheduleID: l.schedule, UserID: l.who.ID})
 		}},
 		{"trigger", func() error {
 			w.call("POST", project+"/trigger/pipeline", map[string]any{"token": l.trigger, "ref": "main"})
@@ -166,8 +166,8 @@ func (l *prepared) happens(t testing.TB, sha string) []string {
 			w.call("POST", project+"/trigger/pipeline", map[string]any{"token": l.jobToken, "ref": "main"})
 			return nil
 		}},
-		{"child", func() error { return w.Pipelines.Bridge(ctx, l.jobs["child"]) }},
-		{"other project", func() error { return w.Pipelines.Bridge(ctx, l.jobs["other"]) }},
+		{"child", func() error { return w.deps.Pipelines.Bridge(ctx, l.jobs["child"]) }},
+		{"other project", func() error { return w.deps.Pipelines.Bridge(ctx, l.jobs["other"]) }},
 	} {
 		if err := step.do(); err != nil {
 			t.Fatal(step.way, err)
@@ -208,42 +208,42 @@ func TestCI01_WhatRunsLaterRunsForThoseWhoWouldBeLetInNow(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			files := repositorytest.Files{".svc-ci.yml": laterConfig, "child.yml": "inner: {script: [x]}\n"}
-			repo, err := w.Repositories.Open(t.Context(), w.project)
+			repo, err := w.deps.Repositories.Open(t.Context(), w.project)
 			if err != nil {
 				t.Fatal(err)
 			}
 			sha := string(repositorytest.Commit(t, repo, "main", "Later", files))
-			other := projecttest.New(t, w.DB, w.group.ID, projecttest.Named("other"))
-			repositorytest.New(t, w.DB, w.store, other, repositorytest.Files{".svc-ci.yml": "there: {script: [x]}\n"})
+			other := projecttest.New(t, w.deps.DB, w.group.ID, projecttest.Named("other"))
+			repositorytest.New(t, w.deps.DB, w.store, other, repositorytest.Files{".svc-ci.yml": "there: {script: [x]}\n"})
 			var who *user.User
 			if c.admin {
-				who = usertest.New(t, w.DB, usertest.Named("eve"), usertest.Admin())
+				who = usertest.New(t, w.deps.DB, usertest.Named("eve"), usertest.Admin())
 			} else {
-				who = usertest.New(t, w.DB, usertest.Named("eve"))
-				projecttest.Join(t, w.DB, w.project, who, access.Developer)
-				projecttest.Join(t, w.DB, other, who, access.Developer)
+				who = usertest.New(t, w.deps.DB, usertest.Named("eve"))
+				projecttest.Join(t, w.deps.DB, w.project, who, access.Developer)
+				projecttest.Join(t, w.deps.DB, other, who, access.Developer)
 			}
 			l := w.prepareLater(t, who)
 			if c.column != "" {
 				w.exec(t, fmt.Sprintf(`update users set %s = $2 where id = $1`, c.column), who.ID, c.value)
 			}
 			if c.mode {
-				if err := w.Settings.Update(t.Context(), access.Actor{}, func(s *setting.Settings) { s.AdminMode = true }); err != nil {
+				if err := w.deps.Settings.Update(t.Context(), access.Actor{}, func(s *setting.Settings) { s.AdminMode = true }); err != nil {
 					t.Fatal(err)
 				}
 			}
-			active, err := postgres.Value[*time.Time](t.Context(), w.DB, `select last_activity_on from users where id = $1`, who.ID)
+			active, err := postgres.Value[*time.Time](t.Context(), w.deps.DB, `select last_activity_on from users where id = $1`, who.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := l.happens(t, sha); !slices.Equal(got, c.runs) {
 				t.Errorf("ran: %q, want %q", got, c.runs)
 			}
-			if now, err := postgres.Value[*time.Time](t.Context(), w.DB, `select last_activity_on from users where id = $1`, who.ID); err != nil || (now == nil) != (active == nil) {
+			if now, err := postgres.Value[*time.Time](t.Context(), w.deps.DB, `select last_activity_on from users where id = $1`, who.ID); err != nil || (now == nil) != (active == nil) {
 				t.Errorf("what ran later counts as activity: %v, %v", now, err)
 			}
 			if c.runs == nil {
-				why, err := postgres.Values[string](t.Context(), w.DB, `select distinct failure_reason from jobs
+				why, err := postgres.Values[string](t.Context(), w.deps.DB, `select distinct failure_reason from jobs
 					where pipeline_id = $1 and not retried and status = 'failed' and name <> 'calls'`, l.pipeline)
 				if err != nil || !slices.Equal(why, []string{string(pipeline.UserBlocked)}) {
 					// An administrator without power is somebody who may not see the project.
@@ -261,8 +261,8 @@ func TestCI01_WhatRunsLaterRunsForThoseWhoWouldBeLetInNow(t *testing.T) {
 func TestCI03_AJobIsGivenWhatItsPersonMayRunOnTheRefNow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	who := usertest.New(t, w.DB, usertest.Named("dan"))
-	projecttest.Join(t, w.DB, w.project, who, access.Developer)
+	who := usertest.New(t, w.deps.DB, usertest.Named("dan"))
+	projecttest.Join(t, w.deps.DB, w.project, who, access.Developer)
 	v := &variable.Variable{Key: "DEPLOY_KEY", Value: "canary", Type: variable.EnvVar, Scope: "*", Protected: true}
 	if err := w.Variables.CreateIn(t.Context(), access.Actor{}, w.project.Entity(), v); err != nil {
 		t.Fatal(err)
@@ -293,16 +293,16 @@ func TestCI03_AJobIsGivenWhatItsPersonMayRunOnTheRefNow(t *testing.T) {
 func TestCI01_FilesOfOtherProjectsAreForThoseWhoWouldBeLetInNow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	admin := usertest.New(t, w.DB, usertest.Named("eve"), usertest.Admin())
-	projecttest.Join(t, w.DB, w.project, admin, access.Developer)
-	hidden := projecttest.New(t, w.DB, w.group.ID, projecttest.Named("hidden"))
+	admin := usertest.New(t, w.deps.DB, usertest.Named("eve"), usertest.Admin())
+	projecttest.Join(t, w.deps.DB, w.project, admin, access.Developer)
+	hidden := projecttest.New(t, w.deps.DB, w.group.ID, projecttest.Named("hidden"))
 	if err := w.Close(t.Context(), hidden, false); err != nil {
 		t.Fatal(err)
 	}
 	job, secret := w.running(t, hidden)
 	want(t, w.upload("/jobs/"+id(job)+"/artifacts?artifact_type=archive&artifact_format=zip", archive(t), byJob(secret)), http.StatusCreated, "")
-	if err := w.DB.InTx(t.Context(), func(tx pgx.Tx) error {
-		_, err := w.Pipelines.Finish(t.Context(), tx, job, pipeline.Outcome{State: pipeline.Success})
+	if err := w.deps.DB.InTx(t.Context(), func(tx pgx.Tx) error {
+		_, err := w.deps.Pipelines.Finish(t.Context(), tx, job, pipeline.Outcome{State: pipeline.Success})
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -317,7 +317,7 @@ func TestCI01_FilesOfOtherProjectsAreForThoseWhoWouldBeLetInNow(t *testing.T) {
 	}
 	mode := func(on bool) {
 		t.Helper()
-		if err := w.Settings.Update(t.Context(), access.Actor{}, func(s *setting.Settings) { s.AdminMode = on }); err != nil {
+		if err := w.deps.Settings.Update(t.Context(), access.Actor{}, func(s *setting.Settings) { s.AdminMode = on }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -328,7 +328,7 @@ func TestCI01_FilesOfOtherProjectsAreForThoseWhoWouldBeLetInNow(t *testing.T) {
 			t.Errorf("with admin mode %v an administrator without a role is given %+v", on, p.Dependencies)
 		}
 	}
-	projecttest.Join(t, w.DB, hidden, admin, access.Reporter)
+	projecttest.Join(t, w.deps.DB, hidden, admin, access.Reporter)
 	for _, on := range []bool{false, true} {
 		mode(on)
 		if p := handed(); p == nil || len(p.Dependencies) != 1 {

@@ -17,13 +17,13 @@ import (
 func (s *Service) Allowlist(ctx context.Context, by access.Actor, p *project.Project, req paging.Request) (paging.Result[*project.Project], error) {
 	l := postgres.From("projects p").Columns("p.id").Order(postgres.Key{Expr: "p.id"})
 	l.Where("p.id in (select ?::bigint union all select target_id from job_token_allowlist where project_id = ?)", p.ID, p.ID)
-	ids, err := paging.Fetch[struct{ ID int64 }](ctx, s.DB, l, req, nil)
+	ids, err := paging.Fetch[struct{ ID int64 }](ctx, s.deps.DB, l, req, nil)
 	if err != nil {
 		return paging.Result[*project.Project]{}, err
 	}
 	out := paging.Result[*project.Project]{Total: ids.Total, More: ids.More, Next: ids.Next, Last: ids.Last}
 	for _, row := range ids.Items {
-		other, err := s.Projects.Find(ctx, by, row.ID)
+		other, err := s.deps.Projects.Find(ctx, by, row.ID)
 		if fault.Is(err, fault.NotFound) {
 			continue
 		}
@@ -60,21 +60,21 @@ var server = access.Actor{Process: "dispatch", Person: &access.Person{Admin: tru
 
 // Agents lists the agents that a job may use.
 func (s *Service) Agents(ctx context.Context, by access.Actor, jobID int64) (out AgentsOf, err error) {
-	if out.Job, err = s.Pipelines.KnownJob(ctx, s.DB, jobID); err != nil {
+	if out.Job, err = s.deps.Pipelines.KnownJob(ctx, s.deps.DB, jobID); err != nil {
 		return out, err
 	}
-	if out.User, err = s.Users.Find(ctx, by.ID()); err != nil {
+	if out.User, err = s.deps.Users.Find(ctx, by.ID()); err != nil {
 		return out, err
 	}
-	if out.Groups, err = postgres.Values[int64](ctx, s.DB, sqlGroupsAbove, out.Job.ProjectID); err != nil {
+	if out.Groups, err = postgres.Values[int64](ctx, s.deps.DB, sqlGroupsAbove, out.Job.ProjectID); err != nil {
 		return out, err
 	}
-	agents, err := postgres.All[Agent](ctx, s.DB, sqlAgents, out.Job.ProjectID, out.Groups)
+	agents, err := postgres.All[Agent](ctx, s.deps.DB, sqlAgents, out.Job.ProjectID, out.Groups)
 	if err != nil {
 		return out, err
 	}
 	for _, a := range agents {
-		p, err := s.Projects.Find(ctx, server, a.ProjectID) // lent to the job, whoever runs it
+		p, err := s.deps.Projects.Find(ctx, server, a.ProjectID) // lent to the job, whoever runs it
 		if err != nil {
 			return out, err
 		}

@@ -54,11 +54,11 @@ const contactEvery = time.Minute
 // heard notes that the runner of a job is there. Its first word counts by
 // itself: it shows that the runner has the job.
 func (s *Service) heard(ctx context.Context, r *run) error {
-	now := s.Clock.Now()
+	now := s.deps.Clock.Now()
 	if !r.ContactedAt.Equal(r.StartedAt) && now.Sub(r.ContactedAt) < contactEvery {
 		return nil
 	}
-	_, err := s.DB.Exec(ctx, sqlContact, r.JobID, now)
+	_, err := s.deps.DB.Exec(ctx, sqlContact, r.JobID, now)
 	return err
 }
 
@@ -71,7 +71,7 @@ const (
 
 // interval is how many seconds a runner keeps its log before it sends it.
 func (s *Service) interval(r *run) string {
-	if s.Clock.Now().Sub(r.StartedAt) < watchedFor {
+	if s.deps.Clock.Now().Sub(r.StartedAt) < watchedFor {
 		return intervalWatched
 	}
 	return intervalElse
@@ -79,7 +79,7 @@ func (s *Service) interval(r *run) string {
 
 // append adds a piece to the log of a job. One that grows too large ends its job.
 func (s *Service) append(ctx context.Context, r *run, offset int64, piece []byte) (int64, error) {
-	size, err := s.Artifacts.AppendLog(ctx, r.JobID, offset, piece)
+	size, err := s.deps.Artifacts.AppendLog(ctx, r.JobID, offset, piece)
 	if fault.Is(err, fault.TooLarge) {
 		if err := s.drop(ctx, r.JobID, pipeline.TraceSizeExceeded); err != nil {
 			return 0, err
@@ -96,7 +96,7 @@ func (s *Service) finish(ctx context.Context, r *run, o pipeline.Outcome, logSiz
 		o.Reason = pipeline.UnknownFailure
 	}
 	if logSize != nil {
-		have, err := s.Artifacts.LogSize(ctx, r.JobID)
+		have, err := s.deps.Artifacts.LogSize(ctx, r.JobID)
 		if err != nil {
 			return "", err
 		}
@@ -104,28 +104,28 @@ func (s *Service) finish(ctx context.Context, r *run, o pipeline.Outcome, logSiz
 			return "", fault.New(fault.Precondition) // the runner sends the rest
 		}
 	}
-	job, err := s.Pipelines.KnownJob(ctx, s.DB, r.JobID)
+	job, err := s.deps.Pipelines.KnownJob(ctx, s.deps.DB, r.JobID)
 	if err != nil {
 		return "", err
 	}
-	spec, err := s.Pipelines.SpecOf(ctx, s.DB, job)
+	spec, err := s.deps.Pipelines.SpecOf(ctx, s.deps.DB, job)
 	if err != nil {
 		return "", err
 	}
 	if spec.Job.Coverage != "" {
-		if percent, found, err := s.Artifacts.Coverage(ctx, r.JobID, spec.Job.Coverage); err != nil {
+		if percent, found, err := s.deps.Artifacts.Coverage(ctx, r.JobID, spec.Job.Coverage); err != nil {
 			return "", err
 		} else if found {
 			o.Coverage = &percent
 		}
 	}
 	var ended pipeline.Job
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
-		ended, err = s.Pipelines.Finish(ctx, tx, r.JobID, o)
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
+		ended, err = s.deps.Pipelines.Finish(ctx, tx, r.JobID, o)
 		return err
 	})
 	if errors.Is(err, pipeline.ErrTransition) {
-		if now, err := s.Pipelines.KnownJob(ctx, s.DB, r.JobID); err == nil {
+		if now, err := s.deps.Pipelines.KnownJob(ctx, s.deps.DB, r.JobID); err == nil {
 			r.Status = now.Status
 		}
 		return "", refused(r, "Job is not running")
@@ -153,32 +153,32 @@ func (s *Service) store(ctx context.Context, r *run, u Upload, body io.Reader) e
 	}
 	text := u.ExpireIn
 	if text == "" {
-		text = s.Settings.Current().DefaultArtifactsExpireIn
+		text = s.deps.Settings.Current().DefaultArtifactsExpireIn
 	}
 	if d, never, err := ciconfig.ParseDuration(text); err == nil && !never && d > 0 {
 		f.ExpireIn = &d
 	}
-	if f.Locked, err = s.Pipelines.Locked(ctx, r.PipelineID); err != nil {
+	if f.Locked, err = s.deps.Pipelines.Locked(ctx, r.PipelineID); err != nil {
 		return err
 	}
-	if _, err := s.Artifacts.Store(ctx, f, body); err != nil || !f.Locked {
+	if _, err := s.deps.Artifacts.Store(ctx, f, body); err != nil || !f.Locked {
 		return err
 	}
 	// A newer pipeline may have come to its end while the bytes came.
-	if still, err := s.Pipelines.Locked(ctx, r.PipelineID); err != nil || still {
+	if still, err := s.deps.Pipelines.Locked(ctx, r.PipelineID); err != nil || still {
 		return err
 	}
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error { return s.Artifacts.Unlock(ctx, tx, r.JobID) })
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error { return s.deps.Artifacts.Unlock(ctx, tx, r.JobID) })
 }
 
 // audience is who may read a file: whom the configuration of the job says, and
 // fewer if its runner says so.
 func (s *Service) audience(ctx context.Context, r *run, private bool) (to artifact.Audience, err error) {
-	job, err := s.Pipelines.KnownJob(ctx, s.DB, r.JobID)
+	job, err := s.deps.Pipelines.KnownJob(ctx, s.deps.DB, r.JobID)
 	if err != nil {
 		return "", err
 	}
-	spec, err := s.Pipelines.SpecOf(ctx, s.DB, job)
+	spec, err := s.deps.Pipelines.SpecOf(ctx, s.deps.DB, job)
 	if err != nil {
 		return "", err
 	}
@@ -202,26 +202,26 @@ func (s *Service) archive(ctx context.Context, secret string, jobID int64) (*art
 	if r == nil || !r.alive() || r.UserID == nil {
 		return nil, fault.New(fault.Unauthenticated)
 	}
-	job, err := s.Pipelines.KnownJob(ctx, s.DB, jobID)
+	job, err := s.deps.Pipelines.KnownJob(ctx, s.deps.DB, jobID)
 	if err != nil {
 		return nil, err
 	}
-	u, err := s.Users.Find(ctx, *r.UserID)
+	u, err := s.deps.Users.Find(ctx, *r.UserID)
 	if err != nil {
 		return nil, err
 	}
-	actor, err := s.Tokens.Admit(u, access.Credential{Kind: access.JobToken, ID: r.JobID})
+	actor, err := s.deps.Tokens.Admit(u, access.Credential{Kind: access.JobToken, ID: r.JobID})
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.Projects.Find(ctx, actor, job.ProjectID)
+	p, err := s.deps.Projects.Find(ctx, actor, job.ProjectID)
 	if err != nil {
 		return nil, err
 	}
 	if !access.Holds(actor, access.DownloadArtifacts, p.Place()) {
 		return nil, fault.New(fault.Forbidden)
 	}
-	files, err := s.Pipelines.HandedTo(ctx, actor, r.PipelineID, p, job)
+	files, err := s.deps.Pipelines.HandedTo(ctx, actor, r.PipelineID, p, job)
 	if err != nil {
 		return nil, err
 	}

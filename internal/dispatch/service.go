@@ -17,6 +17,7 @@ import (
 	"stithy/internal/oauth"
 	"stithy/internal/pipeline"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
@@ -53,7 +54,7 @@ type Deps struct {
 
 // Service is the use cases of handing jobs out.
 type Service struct {
-	Deps
+	deps  Deps
 	queue queue
 	hall  *hall
 	watch watch
@@ -65,7 +66,7 @@ const lookEvery = 10 * time.Second
 
 // New puts the room together.
 func New(d Deps) *Service {
-	s := &Service{Deps: d, hall: newHall(secretbox.RandomToken(8))}
+	s := &Service{deps: deps.Complete(d), hall: newHall(secretbox.RandomToken(8))}
 	s.desks = newDesks(d.Claims)
 	s.queue = queue{db: d.DB, clock: d.Clock}
 	s.watch = watch{db: d.DB, hall: s.hall, log: d.Log, every: lookEvery, drain: d.Draining}
@@ -90,11 +91,11 @@ func (s *Service) OnJobUnqueued(ctx context.Context, tx pgx.Tx, e pipeline.JobUn
 
 // OnJobFinished closes the log of a job that a runner had, and ends its run.
 func (s *Service) OnJobFinished(ctx context.Context, tx pgx.Tx, e pipeline.JobFinished) error {
-	tag, err := tx.Exec(ctx, sqlEndRun, e.Job.ID, s.Clock.Now())
+	tag, err := tx.Exec(ctx, sqlEndRun, e.Job.ID, s.deps.Clock.Now())
 	if err != nil || tag.RowsAffected() == 0 {
 		return err
 	}
-	return s.Artifacts.CloseLog(ctx, tx, e.Job.ID)
+	return s.deps.Artifacts.CloseLog(ctx, tx, e.Job.ID)
 }
 
 // Asking is a runner that asks for a job.
@@ -139,7 +140,7 @@ type visit struct {
 // visit begins when a runner asks. A runner that may have no job at all has no
 // place to wait at.
 func (s *Service) visit(a Asking) *visit {
-	v := &visit{s: s, asking: a, seeker: a.seeker(), until: s.Clock.Now().Add(s.Hold)}
+	v := &visit{s: s, asking: a, seeker: a.seeker(), until: s.deps.Clock.Now().Add(s.deps.Hold)}
 	if !a.Runner.Paused && len(v.seeker.Scopes) > 0 {
 		v.place, v.full = s.hall.seat(v.seeker, a.Runner.ID)
 	}
@@ -205,7 +206,7 @@ func (s *Service) claim(ctx context.Context, a *Asking, seeker *Seeker, hint *La
 	defer leave()
 	for ctx.Err() == nil {
 		var got claimed
-		err := s.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
+		err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
 			got, err = s.take(ctx, tx, a, seeker, hint)
 			return err
 		})
@@ -222,7 +223,7 @@ func (s *Service) claim(ctx context.Context, a *Asking, seeker *Seeker, hint *La
 		// From here on the job runs. Whatever goes wrong ends it.
 		given, why, err := s.gather(ctx, a, &got)
 		if err != nil {
-			s.Log.Error("gathering what a runner gets", "job", got.job.ID, "error", err)
+			s.deps.Log.Error("gathering what a runner gets", "job", got.job.ID, "error", err)
 			why = pipeline.SchedulerFailure
 		}
 		if why == "" {
@@ -257,7 +258,7 @@ func (s *Service) take(ctx context.Context, tx pgx.Tx, a *Asking, seeker *Seeker
 		return claimed{}, err
 	}
 	c.lane, c.queuedAt, c.more, c.running = lane, t.QueuedAt, t.More, t.Running
-	job, err := s.Pipelines.Candidate(ctx, tx, t.JobID)
+	job, err := s.deps.Pipelines.Candidate(ctx, tx, t.JobID)
 	if errors.Is(err, pipeline.ErrNotPending) {
 		return c, nil
 	}
@@ -266,7 +267,7 @@ func (s *Service) take(ctx context.Context, tx pgx.Tx, a *Asking, seeker *Seeker
 	}
 	// The ref may have been protected or opened since the job was queued, and
 	// the project may have changed its mind about runners.
-	if c.protected, err = s.Repositories.ProtectedRef(ctx, tx, job.Job.ProjectID, job.Pipeline.Ref, job.Pipeline.Tag); err != nil {
+	if c.protected, err = s.deps.Repositories.ProtectedRef(ctx, tx, job.Job.ProjectID, job.Pipeline.Ref, job.Pipeline.Tag); err != nil {
 		return c, err
 	}
 	lane.Serves, lane.Protected = t.Serves, c.protected
@@ -282,21 +283,21 @@ func (s *Service) take(ctx context.Context, tx pgx.Tx, a *Asking, seeker *Seeker
 		if t.Removal {
 			why = pipeline.ProjectDeleted
 		}
-		_, err := s.Pipelines.Drop(ctx, tx, t.JobID, why)
+		_, err := s.deps.Pipelines.Drop(ctx, tx, t.JobID, why)
 		return c, unlessMoved(err)
 	}
-	if err := s.Pipelines.Start(ctx, tx, job, a.Runner.ID); errors.Is(err, pipeline.ErrNotPending) {
+	if err := s.deps.Pipelines.Start(ctx, tx, job, a.Runner.ID); errors.Is(err, pipeline.ErrNotPending) {
 		return c, nil
 	} else if err != nil {
 		return c, err
 	}
 	c.timeout = timeout(job.Spec.Job.Timeout, time.Duration(t.Timeout)*time.Second, a.Runner.MaximumTimeout)
-	c.secret = secretbox.Secret(s.Names.TokenPrefix(wire.JobToken) + secretbox.RandomToken(tokenLength))
+	c.secret = secretbox.Secret(s.deps.Names.TokenPrefix(wire.JobToken) + secretbox.RandomToken(tokenLength))
 	c.lineage, c.pipeline, c.spec = t.Lineage, &job.Pipeline, &job.Spec
 	var b pgx.Batch
 	b.Queue(sqlAddRun, t.JobID, lane.ProjectID, a.Runner.ID, a.Runner.Type == runner.Instance,
-		s.Box.Digest(string(access.JobToken), c.secret.Reveal()), s.Clock.Now(), s.Clock.Now().Add(c.timeout+grace))
-	if err := s.Artifacts.BeginLog(&b, lane.ProjectID, t.JobID, c.secret, a.Secret); err != nil {
+		s.deps.Box.Digest(string(access.JobToken), c.secret.Reveal()), s.deps.Clock.Now(), s.deps.Clock.Now().Add(c.timeout+grace))
+	if err := s.deps.Artifacts.BeginLog(&b, lane.ProjectID, t.JobID, c.secret, a.Secret); err != nil {
 		return c, err
 	}
 	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
@@ -331,8 +332,8 @@ func unlessMoved(err error) error {
 
 // drop ends a job that cannot go on.
 func (s *Service) drop(ctx context.Context, jobID int64, why pipeline.Reason) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		_, err := s.Pipelines.Drop(ctx, tx, jobID, why)
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		_, err := s.deps.Pipelines.Drop(ctx, tx, jobID, why)
 		return unlessMoved(err)
 	})
 }

@@ -61,20 +61,20 @@ func TestCI02_CodeOfAForkGetsWhatTheForkHas(t *testing.T) {
 	give(w.project.Entity(), "PROTECTED_KEY", ours, true)
 	give(w.group.Entity(), "GROUP_KEY", ours, false)
 
-	stranger := usertest.New(t, w.DB, usertest.Named("eve"))
-	projecttest.Join(t, w.DB, w.project, stranger, access.Reporter)
-	home := grouptest.New(t, w.DB, grouptest.Named("elsewhere"))
-	grouptest.Join(t, w.DB, home, stranger, access.Owner)
+	stranger := usertest.New(t, w.deps.DB, usertest.Named("eve"))
+	projecttest.Join(t, w.deps.DB, w.project, stranger, access.Reporter)
+	home := grouptest.New(t, w.deps.DB, grouptest.Named("elsewhere"))
+	grouptest.Join(t, w.deps.DB, home, stranger, access.Owner)
 	home.Role = access.Owner
-	source, err := w.Projects.Find(t.Context(), w.actorOf(stranger), w.project.ID)
+	source, err := w.deps.Projects.Find(t.Context(), w.actorOf(stranger), w.project.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fork, err := w.Projects.Fork(t.Context(), w.actorOf(stranger), source, home, project.ForkDraft{})
+	fork, err := w.deps.Projects.Fork(t.Context(), w.actorOf(stranger), source, home, project.ForkDraft{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	repositorytest.New(t, w.DB, w.store, fork, repositorytest.Files{"README": "hello\n"})
+	repositorytest.New(t, w.deps.DB, w.store, fork, repositorytest.Files{"README": "hello\n"})
 	give(fork.Entity(), "DEPLOY_KEY", theirs, false)
 	w.protect(t, fork, access.Maintainer)
 
@@ -96,7 +96,7 @@ func TestCI02_CodeOfAForkGetsWhatTheForkHas(t *testing.T) {
 		t.Errorf("a job of the fork is given %s", text)
 	}
 	// The same job run by someone who may see the source's: rights of people do not matter here.
-	projecttest.Join(t, w.DB, fork, w.ann, access.Maintainer)
+	projecttest.Join(t, w.deps.DB, fork, w.ann, access.Maintainer)
 	if text := shown(fork, w.ann); strings.Contains(text, ours) || strings.Contains(text, "GROUP_KEY") {
 		t.Errorf("a job of the fork, run by a maintainer of the source, is given %s", text)
 	}
@@ -119,7 +119,7 @@ func TestCI02_CodeOfAForkGetsWhatTheForkHas(t *testing.T) {
 
 func (w *world) lanes(t testing.TB) []Lane {
 	t.Helper()
-	lanes, err := postgres.All[Lane](t.Context(), w.DB, sqlWaiting)
+	lanes, err := postgres.All[Lane](t.Context(), w.deps.DB, sqlWaiting)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,9 +185,9 @@ func TestCI16_ShiftedBordersOfADigestNeverMeet(t *testing.T) {
 func TestDO10_ManyJobsOfOneProjectDoNotHoldUpAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	other := projecttest.New(t, w.DB, w.group.ID, projecttest.Named("small"))
-	projecttest.Join(t, w.DB, other, w.ann, access.Maintainer)
-	repositorytest.New(t, w.DB, w.store, other, repositorytest.Files{"README": "hello\n"})
+	other := projecttest.New(t, w.deps.DB, w.group.ID, projecttest.Named("small"))
+	projecttest.Join(t, w.deps.DB, other, w.ann, access.Maintainer)
+	repositorytest.New(t, w.deps.DB, w.store, other, repositorytest.Files{"README": "hello\n"})
 	first := w.pending(t, w.project)
 	w.exec(t, `
 with more as (
@@ -222,13 +222,14 @@ func TestDL13_ANewDefaultTouchesNoFileThatIsThere(t *testing.T) {
 	}
 	set := func(value string) {
 		t.Helper()
-		if err := w.Settings.Update(t.Context(), access.Actor{}, func(s *setting.Settings) { s.DefaultArtifactsExpireIn = value }); err != nil {
+		keep := func(s *setting.Settings) { s.DefaultArtifactsExpireIn = value }
+		if err := w.deps.Settings.Update(t.Context(), access.Actor{}, keep); err != nil {
 			t.Fatal(err)
 		}
 	}
 	expires := func(job int64) time.Duration {
 		t.Helper()
-		files, err := w.Artifacts.Files(t.Context(), job)
+		files, err := w.deps.Artifacts.Files(t.Context(), job)
 		if err != nil || len(files) != 1 {
 			t.Fatalf("job %d has %+v, %v", job, files, err)
 		}
@@ -276,8 +277,8 @@ func TestDL05_ErasingAJobTouchesNoOther(t *testing.T) {
 		}
 	}
 	for i, job := range jobs {
-		files, err := w.Artifacts.Files(t.Context(), job)
-		size, sizeErr := w.Artifacts.LogSize(t.Context(), job)
+		files, err := w.deps.Artifacts.Files(t.Context(), job)
+		size, sizeErr := w.deps.Artifacts.LogSize(t.Context(), job)
 		if err != nil || sizeErr != nil || (len(files) == 1) != (i != 1) || (size == 4) != (i != 1) {
 			t.Errorf("job %d has %d files and %d bytes of log, %v %v", i, len(files), size, err, sizeErr)
 		}
@@ -305,7 +306,7 @@ func TestAJobWhoseDependencyIsGoneFails(t *testing.T) {
 		"expired and swept": {func(w *world, _ int64) {
 			w.now = w.now.Add(2 * time.Hour)
 			for range 2 {
-				if err := w.Artifacts.Sweep(t.Context()); err != nil {
+				if err := w.deps.Artifacts.Sweep(t.Context()); err != nil {
 					t.Error(err)
 				}
 			}
@@ -327,7 +328,7 @@ func TestAJobWhoseDependencyIsGoneFails(t *testing.T) {
 			c.spoil(w, first)
 			next := w.follows(t, first)
 			given := w.handed(t)
-			j, err := w.Pipelines.KnownJob(t.Context(), w.DB, next)
+			j, err := w.deps.Pipelines.KnownJob(t.Context(), w.deps.DB, next)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -367,9 +368,9 @@ func TestAJobThatFetchesNothingDependsOnNothing(t *testing.T) {
 func TestARunningJobStartsAPipelineByItsToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	other := projecttest.New(t, w.DB, w.group.ID, projecttest.Named("other"))
-	projecttest.Join(t, w.DB, other, w.ann, access.Maintainer)
-	repositorytest.New(t, w.DB, w.store, other, repositorytest.Files{".svc-ci.yml": "go: {script: [x]}\n"})
+	other := projecttest.New(t, w.deps.DB, w.group.ID, projecttest.Named("other"))
+	projecttest.Join(t, w.deps.DB, other, w.ann, access.Maintainer)
+	repositorytest.New(t, w.deps.DB, w.store, other, repositorytest.Files{".svc-ci.yml": "go: {script: [x]}\n"})
 	job, secret := w.running(t, w.project)
 	pull := func(token string) (int, string) {
 		r := w.call("POST", "/projects/"+id(other.ID)+"/trigger/pipeline", map[string]any{"token": token, "ref": "main", "variables": map[string]string{"K": "v"}})
@@ -388,11 +389,11 @@ func TestARunningJobStartsAPipelineByItsToken(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &made); err != nil || code != 201 || made.Source != "pipeline" || made.User.ID != w.ann.ID {
 		t.Fatalf("%d %s %v", code, body, err)
 	}
-	parent, err := postgres.Value[int64](t.Context(), w.DB, `select parent_id from pipelines where id = $1`, made.ID)
-	if j, _ := w.Pipelines.KnownJob(t.Context(), w.DB, job); err != nil || parent != j.PipelineID {
+	parent, err := postgres.Value[int64](t.Context(), w.deps.DB, `select parent_id from pipelines where id = $1`, made.ID)
+	if j, _ := w.deps.Pipelines.KnownJob(t.Context(), w.deps.DB, job); err != nil || parent != j.PipelineID {
 		t.Errorf("it follows from pipeline %d, %v", parent, err)
 	}
-	vars, err := w.Pipelines.VariablesOf(t.Context(), w.DB, made.ID)
+	vars, err := w.deps.Pipelines.VariablesOf(t.Context(), w.deps.DB, made.ID)
 	if err != nil || len(vars) != 2 || vars[0].Key != "TRIGGER_PAYLOAD" || strings.Contains(vars[0].Value, secret) || vars[1].Value != "v" {
 		t.Errorf("it is given %+v, %v", vars, err)
 	}
@@ -407,7 +408,7 @@ func TestARunningJobStartsAPipelineByItsToken(t *testing.T) {
 	// Started by jobs of pipelines that it started itself, it comes to an end.
 	var above *int64
 	for n := range 3 {
-		up, err := postgres.Value[int64](t.Context(), w.DB, `
+		up, err := postgres.Value[int64](t.Context(), w.deps.DB, `
 			insert into pipelines (project_id, iid, sha, before_sha, ref, tag, status, source, parent_id, created_at, updated_at)
 			values ($1, 1000 + $2, $3, '', 'main', false, 'running', 'pipeline', $4, $5, $5) returning id`, other.ID, n, w.sha, above, w.now)
 		if err != nil {
@@ -438,7 +439,7 @@ func TestAFileThatComesLateIsNotKeptForEver(t *testing.T) {
 	}
 	locked := func() int {
 		t.Helper()
-		n, err := postgres.Value[int](t.Context(), w.DB, `select count(*) from job_artifacts where locked`)
+		n, err := postgres.Value[int](t.Context(), w.deps.DB, `select count(*) from job_artifacts where locked`)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -475,9 +476,9 @@ func TestCI15_RunnersGetWhatThePersonBehindTheirJobMayRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.exec(t, `update namespaces set visibility = 20 where id = $1`, w.group.ID)
-	other := projecttest.New(t, w.DB, w.group.ID, projecttest.Named("other"), projecttest.Visible(access.Open))
-	repositorytest.New(t, w.DB, w.store, other, repositorytest.Files{"README": "hello\n"})
-	projecttest.Join(t, w.DB, other, w.ann, access.Maintainer)
+	other := projecttest.New(t, w.deps.DB, w.group.ID, projecttest.Named("other"), projecttest.Visible(access.Open))
+	repositorytest.New(t, w.deps.DB, w.store, other, repositorytest.Files{"README": "hello\n"})
+	projecttest.Join(t, w.deps.DB, other, w.ann, access.Maintainer)
 	for _, to := range []string{"all", "developer", "maintainer", "none"} {
 		left := w.leaves(t, other, to)
 		for _, c := range []struct {
@@ -495,7 +496,7 @@ func TestCI15_RunnersGetWhatThePersonBehindTheirJobMayRead(t *testing.T) {
 			w.exec(t, `delete from members where project_id = $1 and user_id = $2`, other.ID, w.ann.ID)
 			w.exec(t, `delete from job_token_allowlist`)
 			if c.role > access.NoRole {
-				projecttest.Join(t, w.DB, other, w.ann, c.role)
+				projecttest.Join(t, w.deps.DB, other, w.ann, c.role)
 			}
 			if c.listed {
 				w.exec(t, `insert into job_token_allowlist (project_id, target_id, created_at) values ($1, $2, $3)`, other.ID, w.project.ID, w.now)
@@ -520,7 +521,7 @@ func TestCI15_RunnersGetWhatThePersonBehindTheirJobMayRead(t *testing.T) {
 				t.Errorf("files for %s are fetched by a job of a %s: %d", to, c.name, code)
 			}
 		}
-		projecttest.Join(t, w.DB, other, usertest.New(t, w.DB), access.Maintainer)
+		projecttest.Join(t, w.deps.DB, other, usertest.New(t, w.deps.DB), access.Maintainer)
 	}
 }
 
@@ -546,26 +547,45 @@ func TestTheJobsOfAPipelineShareWhatTheyLeave(t *testing.T) {
 	want(t, w.call("GET", path, nil, byJob(token)), 200, "")
 }
 
+// A job that runs is given files as its person may read them now, those of its
+// own pipeline too: who was put out of the project takes no more with them.
+func TestCI15_WhoLostTheRightMeanwhileGetsNoMoreFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.exec(t, `update namespaces set visibility = 20 where id = $1`, w.group.ID)
+	w.exec(t, `update projects set visibility = 20, features = '{"builds": "private"}' where id = $1`, w.project.ID)
+	left := w.leaves(t, w.project, "all")
+	w.follows(t, left)
+	given := w.handed(t)
+	if given == nil || len(given.Dependencies) != 1 {
+		t.Fatalf("the next job of the pipeline is given %+v", given)
+	}
+	path := "/jobs/" + id(left) + "/artifacts"
+	want(t, w.call("GET", path, nil, byJob(given.Token)), 200, "")
+	w.exec(t, `delete from members where user_id = $1`, w.ann.ID)
+	want(t, w.call("GET", path, nil, byJob(given.Token)), 403, "")
+}
+
 // CI-07: the token of a job is a stranger's in a project that does not list the
 // job's, whoever runs the job and however open the project is.
 func TestCI07_AJobThatIsNotLetInIsAStranger(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.exec(t, `update namespaces set visibility = 20 where id = $1`, w.group.ID)
-	root := usertest.New(t, w.DB, usertest.Admin())
+	root := usertest.New(t, w.deps.DB, usertest.Admin())
 	for name, person := range map[string]*user.User{"a maintainer of both": w.ann, "an administrator": root} {
-		other := projecttest.New(t, w.DB, w.group.ID, projecttest.Visible(access.Open))
+		other := projecttest.New(t, w.deps.DB, w.group.ID, projecttest.Visible(access.Open))
 		if person == w.ann {
-			projecttest.Join(t, w.DB, other, person, access.Maintainer)
+			projecttest.Join(t, w.deps.DB, other, person, access.Maintainer)
 		}
 		job, secret := w.running(t, w.project)
 		w.exec(t, `update jobs set user_id = $2 where id = $1`, job, person.ID)
-		actor, err := w.Tokens.Authenticate(t.Context(), access.Presented{Secret: secret, Kinds: []access.Kind{access.JobToken}})
+		actor, err := w.deps.Tokens.Authenticate(t.Context(), access.Presented{Secret: secret, Kinds: []access.Kind{access.JobToken}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		reads := func(ability access.Ability) bool {
-			p, err := w.Projects.Find(t.Context(), actor, other.ID)
+			p, err := w.deps.Projects.Find(t.Context(), actor, other.ID)
 			return err == nil && access.Holds(actor, ability, p.Place())
 		}
 		if !reads(access.ReadCode) || !reads(access.DownloadArtifacts) || reads(access.PushCode) || reads(access.DownloadPrivateFiles) {
@@ -587,7 +607,7 @@ func TestCI07_AJobThatIsNotLetInIsAStranger(t *testing.T) {
 			t.Errorf("the job of %s, let into a private project: %v", name, got)
 		}
 		// At home it has all that its person has.
-		if p, err := w.Projects.Find(t.Context(), actor, w.project.ID); err != nil || !access.Holds(actor, access.ReadCode, p.Place()) {
+		if p, err := w.deps.Projects.Find(t.Context(), actor, w.project.ID); err != nil || !access.Holds(actor, access.ReadCode, p.Place()) {
 			t.Errorf("the job of %s does not get its own code: %v", name, err)
 		}
 	}

@@ -39,7 +39,7 @@ func (s *Service) run(ctx context.Context, secret string) (*run, error) {
 	if secret == "" {
 		return nil, nil
 	}
-	r, err := postgres.One[run](ctx, s.DB, sqlRun, s.Box.Digest(string(access.JobToken), secret))
+	r, err := postgres.One[run](ctx, s.deps.DB, sqlRun, s.deps.Box.Digest(string(access.JobToken), secret))
 	if errors.Is(err, postgres.ErrNoRows) {
 		return nil, nil
 	}
@@ -53,7 +53,7 @@ func (s *Service) Bearer(ctx context.Context, p access.Presented) (*user.User, a
 	if err != nil || r == nil || !r.alive() || r.UserID == nil {
 		return nil, access.Credential{}, err
 	}
-	u, err := s.Users.Find(ctx, *r.UserID)
+	u, err := s.deps.Users.Find(ctx, *r.UserID)
 	if fault.Is(err, fault.NotFound) {
 		return nil, access.Credential{}, nil
 	}
@@ -70,11 +70,11 @@ func (s *Service) Caller(ctx context.Context, secret string) (*pipeline.Caller, 
 	if !r.alive() || r.UserID == nil {
 		return caller, nil
 	}
-	u, err := s.Users.Find(ctx, *r.UserID)
+	u, err := s.deps.Users.Find(ctx, *r.UserID)
 	if err != nil {
 		return nil, err
 	}
-	caller.By, err = s.Tokens.Admit(u, access.Credential{Kind: access.JobToken, ID: r.JobID})
+	caller.By, err = s.deps.Tokens.Admit(u, access.Credential{Kind: access.JobToken, ID: r.JobID})
 	return caller, err
 }
 
@@ -83,7 +83,7 @@ func (s *Service) Caller(ctx context.Context, secret string) (*pipeline.Caller, 
 // stranger, who sees what an open project shows to all, and nothing of what it
 // keeps to its members, whoever runs the job.
 func (s *Service) Reach(ctx context.Context, a access.Actor, p *project.Project) (project.Reach, error) {
-	job, err := s.Pipelines.KnownJob(ctx, s.DB, a.Credential.ID)
+	job, err := s.deps.Pipelines.KnownJob(ctx, s.deps.DB, a.Credential.ID)
 	if fault.Is(err, fault.NotFound) {
 		return project.Outside, nil
 	}
@@ -93,7 +93,7 @@ func (s *Service) Reach(ctx context.Context, a access.Actor, p *project.Project)
 	if job.ProjectID == p.ID {
 		return project.Home, nil
 	}
-	in, err := postgres.Value[bool](ctx, s.DB, sqlLetsIn, p.ID, job.ProjectID)
+	in, err := postgres.Value[bool](ctx, s.deps.DB, sqlLetsIn, p.ID, job.ProjectID)
 	if err != nil || !in {
 		return project.Outside, err
 	}
@@ -108,13 +108,13 @@ type Scope struct{ Inbound, Outbound bool }
 
 // Scope reads it.
 func (s *Service) Scope(ctx context.Context, p *project.Project) (Scope, error) {
-	inbound, err := postgres.Value[bool](ctx, s.DB, sqlInbound, p.ID)
+	inbound, err := postgres.Value[bool](ctx, s.deps.DB, sqlInbound, p.ID)
 	return Scope{Inbound: inbound, Outbound: p.Settings.CIJobTokenScopeEnabled}, err
 }
 
 // Close lets listed projects in only, or all.
 func (s *Service) Close(ctx context.Context, p *project.Project, inbound bool) error {
-	_, err := s.DB.Exec(ctx, sqlSetInbound, p.ID, inbound)
+	_, err := s.deps.DB.Exec(ctx, sqlSetInbound, p.ID, inbound)
 	return err
 }
 
@@ -125,14 +125,14 @@ func (s *Service) Allow(ctx context.Context, by access.Actor, p *project.Project
 	if target == p.ID {
 		return nil // always in
 	}
-	n, err := postgres.Value[int](ctx, s.DB, sqlCountAllow, p.ID)
+	n, err := postgres.Value[int](ctx, s.deps.DB, sqlCountAllow, p.ID)
 	if err != nil {
 		return err
 	}
 	if n >= maxAllowed-1 { // the project itself counts
 		return errTooMany
 	}
-	_, err = s.DB.Exec(ctx, sqlAllow, p.ID, target, by.ID(), s.Clock.Now())
+	_, err = s.deps.DB.Exec(ctx, sqlAllow, p.ID, target, by.ID(), s.deps.Clock.Now())
 	return postgres.Faults{"job_token_allowlist_target_id_fkey": errNoTarget}.Translate(err)
 }
 
@@ -140,7 +140,7 @@ var errNoTarget = fault.Missing("target_project_id not found")
 
 // Disallow keeps them out again.
 func (s *Service) Disallow(ctx context.Context, p *project.Project, target int64) error {
-	tag, err := s.DB.Exec(ctx, sqlDisallow, p.ID, target)
+	tag, err := s.deps.DB.Exec(ctx, sqlDisallow, p.ID, target)
 	if err == nil && tag.RowsAffected() == 0 {
 		err = errNoTarget
 	}
@@ -161,7 +161,7 @@ func (s *Service) idTokens(ctx context.Context, c *claimed, p *project.Project, 
 		vars = append(vars, ciconfig.Variable{Key: v.Key, Value: v.Value})
 	}
 	expand := ciconfig.Expander(vars)
-	now := s.Clock.Now()
+	now := s.deps.Clock.Now()
 	kind := "branch"
 	if c.pipeline.Tag {
 		kind = "tag"
@@ -173,7 +173,7 @@ func (s *Service) idTokens(ctx context.Context, c *claimed, p *project.Project, 
 			audience = append(audience, expand(aud))
 		}
 		claims := map[string]any{
-			"iss": s.ExternalURL, "iat": now.Unix(), "nbf": now.Unix() - 5, "exp": now.Add(max(idTokenLife, c.timeout)).Unix(),
+			"iss": s.deps.ExternalURL, "iat": now.Unix(), "nbf": now.Unix() - 5, "exp": now.Add(max(idTokenLife, c.timeout)).Unix(),
 			"jti": secretbox.RandomToken(20), "sub": "project_path:" + p.FullPath() + ":ref_type:" + kind + ":ref:" + c.pipeline.Ref,
 			"namespace_id": decimal(p.NamespaceID), "namespace_path": p.NamespaceFullPath, "project_id": decimal(p.ID), "project_path": p.FullPath(),
 			"user_id": decimal(who.ID), "user_login": who.Username, "user_email": who.Email,
@@ -184,7 +184,7 @@ func (s *Service) idTokens(ctx context.Context, c *claimed, p *project.Project, 
 		if c.job.Environment != nil {
 			claims["environment"], claims["environment_protected"] = *c.job.Environment, "false"
 		}
-		signed, err := s.OAuth.SignForJob(ctx, audience, claims)
+		signed, err := s.deps.OAuth.SignForJob(ctx, audience, claims)
 		if err != nil {
 			return nil, err
 		}

@@ -31,7 +31,7 @@ values ($1, $2, 'app', 'https://app.example/', '{openid}', true, false, $3, $3)`
 		if given := w.ask(t, asking); given != nil {
 			t.Errorf("%v: the job was handed out", aud)
 		}
-		reason, err := postgres.Value[string](t.Context(), w.DB, `select status || ' ' || coalesce(failure_reason, '') from jobs where id = $1`, job)
+		reason, err := postgres.Value[string](t.Context(), w.deps.DB, `select status || ' ' || coalesce(failure_reason, '') from jobs where id = $1`, job)
 		if err != nil || reason != "failed unmet_prerequisites" {
 			t.Errorf("%v: %s, %v", aud, reason, err)
 		}

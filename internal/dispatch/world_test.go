@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -24,6 +25,7 @@ import (
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
+	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/wire"
 	"stithy/internal/oauth"
@@ -31,6 +33,7 @@ import (
 	"stithy/internal/platform/blob"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/ratelimit"
@@ -53,6 +56,7 @@ type world struct {
 	*Service
 	Variables *variable.Service
 	handler   http.Handler
+	blobs     blob.Store
 	store     *gitstore.Store
 	now       time.Time
 	group     *group.Group
@@ -91,34 +95,51 @@ func newWorld(t testing.TB) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	users := user.New(user.Deps{DB: db, Bus: events, Settings: settings, Clock: now, Log: log, ExternalURL: home, Names: names})
+	var jobs struct {
+		resolver struct{ token.Resolver }
+		reach    struct{ project.JobTokens }
+		caller   struct{ pipeline.JobTokens }
+	}
+	users := user.New(user.Deps{
+		DB: db, Bus: events, Settings: settings, Clock: now, Log: log, ExternalURL: home, Names: names,
+		Queue: &jobqueue.Queue{}, Hasher: secretbox.NewHasher(1),
+	})
 	tokens := token.New(token.Deps{
 		DB: db, Bus: events, Box: box, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: home, Names: names,
+		OAuth: tokentest.NoResolver{}, Jobs: &jobs.resolver,
 	})
-	groups := group.New(group.Deps{DB: db, Bus: events, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: home.String()})
+	groups := group.New(group.Deps{
+		DB: db, Bus: events, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: home.String(),
+		Queue: &jobqueue.Queue{}, Projects: grouptest.NoProjects{},
+	})
 	projects := project.New(project.Deps{
 		DB: db, Bus: events, Settings: settings, Users: users, Groups: groups, Clock: now, Log: log, ExternalURL: home.String(), Names: names,
+		Queue: &jobqueue.Queue{}, Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: &jobs.reach,
 	})
 	repositories := repository.New(repository.Deps{
 		DB: db, Bus: events, Queue: queue, Settings: settings, Users: users, Projects: projects, Box: box, Store: w.store,
 		Storages: []string{"default"}, Clock: now, Log: log, ExternalURL: home.String(), Names: names,
+		Outbound: &outbound.Guard{}, Tokens: &token.Service{}, LargeFiles: repositorytest.NoLargeFiles{},
 	})
 	artifacts := artifact.New(artifact.Deps{DB: db, Queue: queue, Blobs: blobs, Box: box, Settings: settings, Clock: now, Log: log})
-	variables := variable.New(db, events, box, now, settings)
+	variables := variable.New(variable.Deps{DB: db, Bus: events, Box: box, Clock: now, Settings: settings})
 	runners := runner.New(runner.Deps{DB: db, Bus: events, Box: box, Settings: settings, Groups: groups, Projects: projects, Clock: now, Log: log, Names: names})
 	pipelines := pipeline.New(pipeline.Deps{
 		DB: db, Bus: events, Queue: queue, Box: box, Settings: settings, Users: users, Tokens: tokens, Groups: groups, Projects: projects,
 		Repositories: repositories, Variables: variables, Artifacts: artifacts, Runners: runners, Clock: now, Log: log, ExternalURL: home.String(), Names: names,
+		Outbound: &outbound.Guard{}, JobTokens: &jobs.caller,
 	})
-	w.Variables = variables
+	w.Variables, w.blobs = variables, blobs
 	w.Service = New(Deps{
 		DB: db, Bus: events, Box: box, Settings: settings, Users: users, Tokens: tokens,
-		OAuth:    oauth.New(oauth.Deps{DB: db, Bus: events, Box: box, Settings: settings, Users: users, Tokens: tokens, Clock: now, ExternalURL: home.String(), Names: names}),
-		Projects: projects, Repositories: repositories, Runners: runners, Artifacts: artifacts, Pipelines: pipelines, Clock: now, Log: log, ExternalURL: home.String(), Names: names, Claims: 2, Hold: 30 * time.Millisecond,
+		OAuth: oauth.New(oauth.Deps{
+			DB: db, Bus: events, Box: box, Settings: settings, Users: users, Tokens: tokens, Clock: now, ExternalURL: home.String(), Names: names,
+			Password: noPassword,
+		}),
+		Projects: projects, Repositories: repositories, Runners: runners, Artifacts: artifacts, Pipelines: pipelines, Clock: now, Log: log,
+		ExternalURL: home.String(), Names: names, Claims: 2, Hold: 30 * time.Millisecond, Draining: make(chan struct{}),
 	})
-	tokens.Resolve(access.JobToken, w.Bearer)
-	projects.JobTokensBy(w.Reach)
-	pipelines.JobTokensBy(w.Caller)
+	jobs.resolver.Resolver, jobs.reach.JobTokens, jobs.caller.JobTokens = w.Service, w.Service, w.Service
 	bus.When(events, w.OnJobQueued)
 	bus.When(events, w.OnJobUnqueued)
 	bus.When(events, w.OnJobFinished)
@@ -142,9 +163,14 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
+// noPassword is for a provider that takes none.
+func noPassword(context.Context, string, secretbox.Secret, netip.Addr) (*user.User, error) {
+	return nil, fault.New(fault.Unauthenticated)
+}
+
 func (w *world) exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
-	if _, err := w.DB.Exec(t.Context(), sql, args...); err != nil {
+	if _, err := w.deps.DB.Exec(t.Context(), sql, args...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -163,7 +189,7 @@ func (w *world) pending(t testing.TB, p *project.Project, change ...func(*pipeli
 		t.Fatal(err)
 	}
 	ctx := t.Context()
-	err = w.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = w.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		id, err := postgres.Value[int64](ctx, tx, `
 with p as (
 	insert into pipelines (project_id, iid, sha, before_sha, ref, tag, status, source, user_id, created_at, updated_at)
@@ -199,7 +225,7 @@ func (w *world) claimed(t testing.TB) (jobID int64, secret string) {
 	seeker := asking.seeker()
 	ctx := t.Context()
 	var c claimed
-	if err := w.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
+	if err := w.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
 		c, err = w.take(ctx, tx, &asking, &seeker, nil)
 		return err
 	}); err != nil || c.job == nil {
@@ -209,7 +235,7 @@ func (w *world) claimed(t testing.TB) (jobID int64, secret string) {
 }
 
 func (w *world) as(t testing.TB, u *user.User) func(*http.Request) {
-	secret := tokentest.New(t, w.DB, w.Box, u.ID)
+	secret := tokentest.New(t, w.deps.DB, w.deps.Box, u.ID)
 	return func(r *http.Request) { r.Header.Set("Private-Token", secret) }
 }
 
@@ -267,7 +293,7 @@ func want(t testing.TB, r *httptest.ResponseRecorder, status int, body string, h
 
 func (w *world) status(t testing.TB, jobID int64) pipeline.Status {
 	t.Helper()
-	j, err := w.Pipelines.KnownJob(context.WithoutCancel(t.Context()), w.DB, jobID)
+	j, err := w.deps.Pipelines.KnownJob(context.WithoutCancel(t.Context()), w.deps.DB, jobID)
 	if err != nil {
 		t.Fatal(err)
 	}

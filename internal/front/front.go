@@ -17,7 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"stithy/internal/kit/access"
+	"stithy/internal/kit/httpapi"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/telemetry"
@@ -54,7 +54,7 @@ func (f *Front) Handler() http.Handler {
 			id = telemetry.NewRequestID()
 		}
 		address, proxied, known := f.address(r)
-		rec := &recorder{ResponseWriter: w, id: id, address: address, route: "other"}
+		rec := &recorder{ResponseWriter: w, about: &httpapi.Recorder{RequestID: id, Address: address, Route: "other"}}
 		w.Header()["X-Request-Id"] = []string{id}
 		f.Metrics.RequestStarted()
 		defer f.finish(rec, r, start)
@@ -63,7 +63,8 @@ func (f *Front) Handler() http.Handler {
 			rec.text(http.StatusBadRequest, "Bad Request: X-Forwarded-For names no address")
 			return
 		}
-		f.serve(rec, r.WithContext(postgres.Within(r.Context(), f.Database)), proxied)
+		ctx := httpapi.WithRecorder(postgres.Within(r.Context(), f.Database), rec.about)
+		f.serve(rec, r.WithContext(ctx), proxied)
 	})
 }
 
@@ -76,19 +77,19 @@ func (f *Front) serve(w *recorder, r *http.Request, proxied bool) {
 	case !utf8.ValidString(path) || strings.IndexByte(path, 0) >= 0:
 		w.text(http.StatusBadRequest, "Bad Request")
 	case path == "/-/api" || strings.HasPrefix(path, "/-/api/"):
-		w.route = "/-/api"
+		w.about.Route = "/-/api"
 		f.Docs.ServeHTTP(w, r)
 	case provided(path):
 		f.OAuth.ServeHTTP(w, r)
 	case probed(path):
 		f.probe(w, r, proxied)
 	case strings.HasPrefix(path, "/uploads/-/system/user/avatar/"):
-		w.route = "/uploads/-/system/user/avatar"
+		w.about.Route = "/uploads/-/system/user/avatar"
 		f.Avatars.ServeHTTP(w, r)
 	case path == "/api" || strings.HasPrefix(path, "/api/"):
 		w.json(http.StatusNotFound, `{"error":"404 Not Found"}`)
 	case f.Git != nil && f.Git.Owns(r.URL.EscapedPath()):
-		w.route = "/{project}.git"
+		w.about.Route = "/{project}.git"
 		f.Git.ServeHTTP(w, r)
 	default:
 		f.Pages.ServeHTTP(w, r)
@@ -117,22 +118,26 @@ func (f *Front) finish(w *recorder, r *http.Request, start time.Time) {
 	if hungUp(r) && (w.code == 0 || status >= http.StatusInternalServerError) {
 		status = statusHungUp
 	}
-	f.Metrics.ObserveRequest(r.Method, w.route, status, took)
+	f.Metrics.ObserveRequest(r.Method, w.about.Route, status, took)
+	var sudoID int64
+	if w.about.Actor.Sudoer != nil {
+		sudoID = w.about.Actor.Sudoer.ID
+	}
 	level := slog.LevelInfo
 	if w.probe {
 		level = slog.LevelDebug
 	}
 	f.Log.LogAttrs(r.Context(), level, "request",
-		slog.String("request_id", w.id),
+		slog.String("request_id", w.about.RequestID),
 		slog.String("method", r.Method),
 		slog.String("path", telemetry.RedactURL(r.URL.RequestURI())),
-		slog.String("route", w.route),
+		slog.String("route", w.about.Route),
 		slog.Int("status", status),
 		slog.Int64("bytes", w.bytes),
 		slog.Int64("duration_us", took.Microseconds()),
-		slog.String("address", w.address.String()),
-		slog.Int64("user_id", w.userID),
-		slog.Int64("sudo_id", w.sudoID),
+		slog.String("address", w.about.Address.String()),
+		slog.Int64("user_id", w.about.Actor.ID()),
+		slog.Int64("sudo_id", sudoID),
 	)
 }
 
@@ -191,30 +196,12 @@ func contains(prefixes []netip.Prefix, a netip.Addr) bool {
 // recorder remembers what the log line and the metrics need.
 type recorder struct {
 	http.ResponseWriter
-	id      string
-	address netip.Addr
-	route   string
-	code    int
-	bytes   int64
-	userID  int64
-	sudoID  int64
-	probe   bool
-	parked  bool
+	about  *httpapi.Recorder
+	code   int
+	bytes  int64
+	probe  bool
+	parked bool
 }
-
-// Saw is told by the door that routed and authenticated the request.
-func (w *recorder) Saw(route string, a access.Actor) {
-	w.route, w.userID = route, a.ID()
-	if a.Sudoer != nil {
-		w.sudoID = a.Sudoer.ID
-	}
-}
-
-// Address is where the request came from.
-func (w *recorder) Address() netip.Addr { return w.address }
-
-// RequestID ties answers to log lines.
-func (w *recorder) RequestID() string { return w.id }
 
 func (w *recorder) WriteHeader(code int) {
 	if w.code == 0 {

@@ -14,16 +14,10 @@ import (
 
 	"stithy/internal/front"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/httpapi"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/telemetry"
 )
-
-// witness is what a door sees of the entrance.
-type witness interface {
-	Saw(route string, a access.Actor)
-	Address() netip.Addr
-	RequestID() string
-}
 
 func newFront(log *bytes.Buffer, api http.HandlerFunc) *front.Front {
 	never := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
@@ -48,8 +42,8 @@ func get(f *front.Front, target string, change func(*http.Request)) *httptest.Re
 func TestARequestIsShownToItsDoorAndWrittenDown(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	f := newFront(&log, func(w http.ResponseWriter, _ *http.Request) {
-		w.(witness).Saw("/users/{id}", access.Actor{Person: &access.Person{ID: 7}, Sudoer: &access.Person{ID: 1}})
+	f := newFront(&log, func(w http.ResponseWriter, r *http.Request) {
+		httpapi.RecorderOf(r.Context()).SetRoute("/users/{id}", access.Actor{Person: &access.Person{ID: 7}, Sudoer: &access.Person{ID: 1}})
 		w.WriteHeader(http.StatusCreated)
 		_, _ = w.Write([]byte("made"))
 	})
@@ -181,8 +175,8 @@ func TestDO09_APathThatIsNoTextReachesNoDoor(t *testing.T) {
 
 func TestSU07_AnUnreadableWordOfATrustedProxyIsRefused(t *testing.T) {
 	t.Parallel()
-	f := newFront(&bytes.Buffer{}, func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(w.(witness).Address().String()))
+	f := newFront(&bytes.Buffer{}, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte(httpapi.RecorderOf(r.Context()).Address.String()))
 	})
 	f.Trusted = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}
 	for hops, want := range map[string]string{

@@ -42,11 +42,11 @@ const checkTimeout = 3 * time.Second
 // probe answers those who watch over the process. To anyone else the pages do
 // not exist; a request that a stranger's proxy passed on comes from anyone.
 func (f *Front) probe(w *recorder, r *http.Request, proxied bool) {
-	w.probe, w.route = true, r.URL.Path
-	allowed := !proxied && contains(f.Watchers, w.address)
+	w.probe, w.about.Route = true, r.URL.Path
+	allowed := !proxied && contains(f.Watchers, w.about.Address)
 	switch {
 	case !allowed || (r.Method != http.MethodGet && r.Method != http.MethodHead):
-		w.route = "/-/"
+		w.about.Route = "/-/"
 		w.text(http.StatusNotFound, "")
 	case r.URL.Path == "/-/health":
 		w.text(http.StatusOK, f.Title+" OK")

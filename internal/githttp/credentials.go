@@ -11,6 +11,7 @@ import (
 	"stithy/internal/deploytoken"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
+	"stithy/internal/kit/httpapi"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/user"
 )
@@ -34,8 +35,8 @@ var (
 
 // authenticate finds out who sends a request. Credentials are not needed
 // everywhere, but those that come must be good.
-func (d *Door) authenticate(r *http.Request, w http.ResponseWriter) (visitor, error) {
-	from := address(w)
+func (d *Door) authenticate(r *http.Request) (visitor, error) {
+	from := httpapi.RecorderOf(r.Context()).Address
 	if r.Header.Get("Authorization") == "" {
 		return visitor{Actor: access.Actor{Address: from}}, nil
 	}
@@ -80,16 +81,16 @@ const jobUser = "gitlab-ci-token"
 func (d *Door) prove(ctx context.Context, name, secret string, from netip.Addr, reading bool) (visitor, error) {
 	kinds := []access.Kind{access.PersonalToken}
 	switch name {
-	case jobUser, d.Names.Service + "-ci-token":
+	case jobUser, d.deps.Names.Service + "-ci-token":
 		kinds = []access.Kind{access.JobToken, access.PersonalToken}
 	case "oauth2":
 		kinds = []access.Kind{access.OAuthToken, access.PersonalToken}
 	}
-	actor, err := d.Tokens.Authenticate(ctx, access.Presented{Secret: secret, Kinds: kinds, Address: from, Reading: reading})
+	actor, err := d.deps.Tokens.Authenticate(ctx, access.Presented{Secret: secret, Kinds: kinds, Address: from, Reading: reading})
 	if !fault.Is(err, fault.Unauthenticated) {
 		return visitor{Actor: actor}, err
 	}
-	bearer, err := d.DeployTokens.Authenticate(ctx, name, secret)
+	bearer, err := d.deps.DeployTokens.Authenticate(ctx, name, secret)
 	if err != nil {
 		return visitor{}, err
 	}
@@ -101,14 +102,14 @@ func (d *Door) prove(ctx context.Context, name, secret string, from netip.Addr, 
 
 // byPassword is the last way in, and the only one that a second factor closes.
 func (d *Door) byPassword(ctx context.Context, name, secret string, from netip.Addr) (visitor, error) {
-	settings := d.Settings.Current()
-	if d.Password == nil || name == "" || secret == "" {
+	settings := d.deps.Settings.Current()
+	if name == "" || secret == "" {
 		return visitor{}, errUnknown
 	}
 	if !settings.PasswordAuthenticationEnabledForGit {
 		return visitor{}, errPassword
 	}
-	u, err := d.Password(ctx, name, secretbox.Secret(secret), from)
+	u, err := d.deps.Password(ctx, name, secretbox.Secret(secret), from)
 	switch f, shown := fault.Of(err); {
 	case shown && f.Kind != fault.Forbidden:
 		return visitor{}, errUnknown
@@ -117,24 +118,10 @@ func (d *Door) byPassword(ctx context.Context, name, secret string, from netip.A
 	case u.TwoFactorEnabled || needsFactor(u, settings.RequireTwoFactorAuthentication, settings.RequireAdminTwoFactorAuthentication):
 		return visitor{}, errPassword
 	}
-	actor, err := d.Tokens.Admit(u, access.Credential{Kind: access.Password})
+	actor, err := d.deps.Tokens.Admit(u, access.Credential{Kind: access.Password})
 	return visitor{Actor: actor}, err
 }
 
 func needsFactor(u *user.User, all, administrators bool) bool {
 	return all || (administrators && u.Admin)
-}
-
-// address is where a request comes from, as the entrance found it.
-func address(w http.ResponseWriter) netip.Addr {
-	for {
-		switch v := w.(type) {
-		case interface{ Address() netip.Addr }:
-			return v.Address()
-		case interface{ Unwrap() http.ResponseWriter }:
-			w = v.Unwrap()
-		default:
-			return netip.Addr{}
-		}
-	}
 }

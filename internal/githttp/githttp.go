@@ -22,16 +22,15 @@ import (
 	"stithy/internal/deploykey"
 	"stithy/internal/deploytoken"
 	"stithy/internal/gitstore"
-	"stithy/internal/group"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/wire"
 	"stithy/internal/lfs"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/fairshare"
 	"stithy/internal/platform/lifecycle"
-	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
 	"stithy/internal/repository"
@@ -42,7 +41,6 @@ import (
 
 // Deps is what the door needs from below.
 type Deps struct {
-	DB           *postgres.DB
 	Settings     *setting.Service
 	Users        *user.Service
 	Tokens       *token.Service
@@ -58,14 +56,13 @@ type Deps struct {
 	Ban          Ban
 	MaxSilence   time.Duration // that a client may take nothing of its answer; a minute when zero
 
-	// Password finds the account of a login and its password. Without it no
-	// password is taken.
+	// Password finds the account of a login and its password.
 	Password func(ctx context.Context, login string, password secretbox.Secret, from netip.Addr) (*user.User, error)
 }
 
 // Door answers git clients.
 type Door struct {
-	Deps
+	deps Deps
 	bans *bans
 
 	mu      sync.Mutex
@@ -86,7 +83,7 @@ const (
 func (d *Door) remember(n news) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	now := d.Clock.Now()
+	now := d.deps.Clock.Now()
 	maps.DeleteFunc(d.created, func(_ news, at time.Time) bool { return now.Sub(at) > newsLife })
 	if len(d.created) < maxNews {
 		d.created[n] = now
@@ -99,7 +96,7 @@ func (d *Door) tell(n news) bool {
 	defer d.mu.Unlock()
 	at, known := d.created[n]
 	delete(d.created, n)
-	return known && d.Clock.Now().Sub(at) <= newsLife
+	return known && d.deps.Clock.Now().Sub(at) <= newsLife
 }
 
 // New makes the door.
@@ -107,7 +104,7 @@ func New(d Deps) *Door {
 	if d.MaxSilence == 0 {
 		d.MaxSilence = maxSilence
 	}
-	return &Door{Deps: d, bans: newBans(d.Ban, d.Clock), created: map[news]time.Time{}}
+	return &Door{deps: deps.Complete(d), bans: newBans(d.Ban, d.Clock), created: map[news]time.Time{}}
 }
 
 // target is what a path means.
@@ -193,7 +190,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f, shown := fault.Of(err)
 	why := shown && f.Kind == fault.Unavailable && err != error(f) //nolint:errorlint // what is joined to it says why
 	if (!shown || why || sent.begun) && r.Context().Err() == nil {
-		d.Log.LogAttrs(r.Context(), slog.LevelWarn, "serving git", slog.String("path", r.URL.Path), slog.String("error", err.Error()), httpapi.Cause(err))
+		d.deps.Log.LogAttrs(r.Context(), slog.LevelWarn, "serving git", slog.String("path", r.URL.Path), slog.String("error", err.Error()), httpapi.Cause(err))
 	}
 	if sent.begun {
 		panic(http.ErrAbortHandler) // the client must not take what it has for the whole
@@ -209,24 +206,24 @@ func (d *Door) serve(w http.ResponseWriter, r *http.Request) error {
 	if !t.dot {
 		return d.redirect(w, r, t)
 	}
-	if d.LFS != nil && d.LFS.Owns(t.rest) {
+	if d.deps.LFS != nil && d.deps.LFS.Owns(t.rest) {
 		return d.serveLFS(w, r, t)
 	}
 	service, advertise, err := t.service(r)
 	if err != nil {
 		return err
 	}
-	if string(d.Settings.Current().EnabledGitAccessProtocol) == "ssh" {
+	if string(d.deps.Settings.Current().EnabledGitAccessProtocol) == "ssh" {
 		return errClosed
 	}
 	if !advertise && mediaType(r) != "application/x-"+string(service)+"-request" {
 		return errMedia
 	}
-	by, err := d.authenticate(r, w)
+	by, err := d.authenticate(r)
 	if err != nil {
 		return err
 	}
-	see(w, "/{project}.git/"+string(service), by.Actor)
+	httpapi.RecorderOf(r.Context()).SetRoute("/{project}.git/"+string(service), by.Actor)
 	p, notices, err := d.find(r.Context(), by, t, service)
 	if err != nil {
 		return err
@@ -238,7 +235,8 @@ func (d *Door) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !advertise && service == gitstore.ReceivePack && d.tell(news{by.ID(), p.ID}) {
-		notices = repository.Created(p, d.ExternalURL.JoinPath(p.FullPath()+".git").String(), d.ExternalURL.JoinPath(p.FullPath()).String())
+		at := d.deps.ExternalURL.JoinPath(p.FullPath())
+		notices = repository.Created(p, at.String()+".git", at.String())
 	}
 	return d.exchange(w, r, by, p, repository.Exchange{
 		Service: service, Via: repository.ViaHTTP, Protocol: r.Header.Get("Git-Protocol"), Stateless: true, Advertise: advertise, Notices: notices,
@@ -267,9 +265,9 @@ func (d *Door) exchange(w http.ResponseWriter, r *http.Request, by visitor, p *p
 	header.Set("Pragma", "no-cache")
 	header.Set("Expires", "Fri, 01 Jan 1980 00:00:00 GMT")
 	control := http.NewResponseController(w)
-	x.Out = &flushWriter{w, control, d.MaxSilence}
+	x.Out = &flushWriter{w, control, d.deps.MaxSilence}
 	defer func() { _ = control.SetWriteDeadline(time.Time{}) }() // the connection may serve another request
-	return d.Repositories.Exchange(fairshare.With(r.Context(), by.Caller()), by.Actor, p, x)
+	return d.deps.Repositories.Exchange(fairshare.With(r.Context(), by.Caller()), by.Actor, p, x)
 }
 
 // decoded is the body of a request, unpacked.
@@ -309,7 +307,7 @@ func (d *Door) redirect(w http.ResponseWriter, r *http.Request, t target) error 
 	if r.Method != http.MethodGet {
 		return errNothing
 	}
-	to := d.ExternalURL.JoinPath(t.path + ".git/info/refs")
+	to := d.deps.ExternalURL.JoinPath(t.path + ".git/info/refs")
 	if asked := r.URL.Query()["service"]; len(asked) == 1 {
 		to.RawQuery = url.Values{"service": asked}.Encode()
 	}
@@ -323,7 +321,7 @@ func (d *Door) find(ctx context.Context, by visitor, t target, service gitstore.
 	p, moved, err := d.look(ctx, by, t.path)
 	switch {
 	case err == nil && moved && p.FullPath() != t.path:
-		return p, repository.Moved(t.path, p, d.ExternalURL.JoinPath(p.FullPath()+".git").String()), nil
+		return p, repository.Moved(t.path, p, d.deps.ExternalURL.JoinPath(p.FullPath()+".git").String()), nil
 	case err == nil:
 		return p, nil, nil
 	case !fault.Is(err, fault.NotFound):
@@ -339,16 +337,16 @@ func (d *Door) find(ctx context.Context, by visitor, t target, service gitstore.
 // look finds a project by its path, present or former.
 func (d *Door) look(ctx context.Context, by visitor, path string) (*project.Project, bool, error) {
 	if by.token == nil {
-		return d.Projects.FindByRef(ctx, by.Actor, path)
+		return d.deps.Projects.FindByRef(ctx, by.Actor, path)
 	}
-	route, err := group.Walk(ctx, d.DB, path)
+	id, err := d.deps.Projects.IDByPath(ctx, path)
 	if err != nil {
 		return nil, false, err
 	}
-	if reaches, err := d.DeployTokens.Reaches(ctx, by.token, route.ProjectID); err != nil || !reaches {
+	if reaches, err := d.deps.DeployTokens.Reaches(ctx, by.token, id); err != nil || !reaches {
 		return nil, false, errors.Join(errProject, err)
 	}
-	p, err := d.Projects.Known(ctx, route.ProjectID)
+	p, err := d.deps.Projects.Known(ctx, id)
 	if err == nil {
 		p.Role = access.Reporter // as far as reading goes
 	}
@@ -360,7 +358,7 @@ func (d *Door) create(ctx context.Context, by visitor, path string) (*project.Pr
 	if !access.MayGit(by.Credential, true) {
 		return nil, nil, errProject
 	}
-	p, err := d.Projects.CreateAt(ctx, by.Actor, path)
+	p, err := d.deps.Projects.CreateAt(ctx, by.Actor, path)
 	f, shown := fault.Of(err)
 	switch {
 	case shown && f.Kind == fault.NotFound:
@@ -387,7 +385,7 @@ func (d *Door) refuse(w http.ResponseWriter, err error) {
 	case errors.Is(err, errUnknown), errors.Is(err, errPassword):
 		status, text = http.StatusUnauthorized, d.denied()
 		if errors.Is(err, errUnknown) {
-			w.Header().Set("Www-Authenticate", `Basic realm="`+d.Names.Text()+`"`)
+			w.Header().Set("Www-Authenticate", `Basic realm="`+d.deps.Names.Text()+`"`)
 		}
 	case status == http.StatusUnsupportedMediaType:
 		text = "Unsupported Media Type"
@@ -410,25 +408,7 @@ var statusOf = map[fault.Kind]int{
 // denied is what everybody hears who did not prove who they are.
 func (d *Door) denied() string {
 	return "HTTP Basic: Access denied. The provided password or token is incorrect or your account has 2FA enabled and you must use a personal access token instead of a password. See " +
-		d.ExternalURL.JoinPath("-/user_settings/personal_access_tokens").String()
-}
-
-// see tells the entrance for its log what was asked for and by whom.
-func see(w http.ResponseWriter, route string, a access.Actor) {
-	type seer interface {
-		Saw(route string, a access.Actor)
-	}
-	for {
-		switch v := w.(type) {
-		case seer:
-			v.Saw(route, a)
-			return
-		case interface{ Unwrap() http.ResponseWriter }:
-			w = v.Unwrap()
-		default:
-			return
-		}
-	}
+		d.deps.ExternalURL.JoinPath("-/user_settings/personal_access_tokens").String()
 }
 
 // sentWriter knows whether an answer has begun.

@@ -17,13 +17,13 @@ import (
 // serveLFS lets a request for large files in: with the credentials of git, or
 // with a ticket that was got over SSH.
 func (d *Door) serveLFS(w http.ResponseWriter, r *http.Request, t target) error {
-	by, ticket, err := d.authenticateLFS(w, r)
+	by, ticket, err := d.authenticateLFS(r)
 	if err != nil {
 		return err
 	}
-	see(w, "/{project}.git/info/lfs", by.Actor)
+	httpapi.RecorderOf(r.Context()).SetRoute("/{project}.git/info/lfs", by.Actor)
 	service := gitstore.UploadPack
-	if d.LFS.Writes(r.Method, t.rest) {
+	if d.deps.LFS.Writes(r.Method, t.rest) {
 		service = gitstore.ReceivePack
 	}
 	p, _, err := d.look(r.Context(), by, t.path)
@@ -39,8 +39,8 @@ func (d *Door) serveLFS(w http.ResponseWriter, r *http.Request, t target) error 
 	if err != nil {
 		return err
 	}
-	if err := d.LFS.Serve(w, r, v, t.rest); err != nil && r.Context().Err() == nil {
-		d.Log.LogAttrs(r.Context(), slog.LevelError, "serving large files", slog.String("path", r.URL.Path), slog.String("error", err.Error()), httpapi.Cause(err))
+	if err := d.deps.LFS.Serve(w, r, v, t.rest); err != nil && r.Context().Err() == nil {
+		d.deps.Log.LogAttrs(r.Context(), slog.LevelError, "serving large files", slog.String("path", r.URL.Path), slog.String("error", err.Error()), httpapi.Cause(err))
 	}
 	return nil
 }
@@ -54,8 +54,8 @@ func (d *Door) visit(ctx context.Context, by visitor, ticket *lfs.Holder, p *pro
 		}
 		if ticket.KeyID != 0 {
 			// Whether the key is still one of the project was asked with it.
-			key, err := d.DeployKeys.Find(ctx, p.ID, ticket.KeyID)
-			if err != nil || key.Expired(d.Clock.Now()) {
+			key, err := d.deps.DeployKeys.Find(ctx, p.ID, ticket.KeyID)
+			if err != nil || key.Expired(d.deps.Clock.Now()) {
 				return v, errUnknown
 			}
 			p.Role = max(p.Role, access.Reporter)
@@ -74,28 +74,28 @@ func (d *Door) visit(ctx context.Context, by visitor, ticket *lfs.Holder, p *pro
 }
 
 // authenticateLFS is authenticate, and knows tickets.
-func (d *Door) authenticateLFS(w http.ResponseWriter, r *http.Request) (visitor, *lfs.Holder, error) {
+func (d *Door) authenticateLFS(r *http.Request) (visitor, *lfs.Holder, error) {
 	_, secret, _ := r.BasicAuth()
-	holder, ok := d.LFS.ReadTicket(secret)
+	holder, ok := d.deps.LFS.ReadTicket(secret)
 	if !ok {
-		v, err := d.authenticate(r, w)
+		v, err := d.authenticate(r)
 		return v, nil, err
 	}
-	kind := access.SSHKey
+	kind, from := access.SSHKey, httpapi.RecorderOf(r.Context()).Address
 	if holder.KeyID != 0 {
 		kind = access.DeployKey
 	}
 	if holder.UserID == 0 {
-		return visitor{Actor: access.Actor{Address: address(w), Credential: access.Credential{Kind: kind, ID: holder.KeyID}}}, &holder, nil
+		return visitor{Actor: access.Actor{Address: from, Credential: access.Credential{Kind: kind, ID: holder.KeyID}}}, &holder, nil
 	}
-	u, err := d.Users.Find(r.Context(), holder.UserID)
+	u, err := d.deps.Users.Find(r.Context(), holder.UserID)
 	if fault.Is(err, fault.NotFound) {
 		err = errUnknown
 	}
 	if err != nil {
 		return visitor{}, nil, err
 	}
-	actor, err := d.Tokens.Admit(u, access.Credential{Kind: kind, ID: holder.KeyID})
-	actor.Address = address(w)
+	actor, err := d.deps.Tokens.Admit(u, access.Credential{Kind: kind, ID: holder.KeyID})
+	actor.Address = from
 	return visitor{Actor: actor}, &holder, err
 }

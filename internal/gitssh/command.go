@@ -15,7 +15,6 @@ import (
 
 	"stithy/internal/deploykey"
 	"stithy/internal/gitstore"
-	"stithy/internal/group"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/fairshare"
@@ -96,14 +95,14 @@ func (s *Server) run(ctx context.Context, v visit, line string, channel ssh.Chan
 		return shown(err)
 	}
 	if len(words) == 0 {
-		_, err := io.WriteString(channel, "Welcome to "+s.Names.Text()+", "+clean(who.name)+"!\n")
+		_, err := io.WriteString(channel, "Welcome to "+s.deps.Names.Text()+", "+clean(who.name)+"!\n")
 		return err
 	}
-	if string(s.Settings.Current().EnabledGitAccessProtocol) == "http" {
+	if string(s.deps.Settings.Current().EnabledGitAccessProtocol) == "http" {
 		return &said{"Git access over SSH is not allowed"}
 	}
 	switch {
-	case words[0] == "git-lfs-authenticate" && len(words) == 3 && s.LFS != nil:
+	case words[0] == "git-lfs-authenticate" && len(words) == 3 && s.deps.LFS != nil:
 		return shown(s.lfsTicket(ctx, who, words[1], words[2], channel))
 	case len(words) != 2:
 		return &said{noCommand}
@@ -116,7 +115,7 @@ func (s *Server) run(ctx context.Context, v visit, line string, channel ssh.Chan
 	if err != nil {
 		return shown(err)
 	}
-	return shown(s.Repositories.Exchange(fairshare.With(ctx, who.actor.Caller()), actor, p, repository.Exchange{
+	return shown(s.deps.Repositories.Exchange(fairshare.With(ctx, who.actor.Caller()), actor, p, repository.Exchange{
 		Service: service, Via: repository.ViaSSH, Protocol: v.protocol, In: channel, Out: channel, Notices: notices,
 	}))
 }
@@ -149,26 +148,26 @@ type someone struct {
 func (s *Server) identify(ctx context.Context, v visit) (someone, error) {
 	known := v.permissions.Extensions
 	if id, err := strconv.ParseInt(known[ofUser], 10, 64); err == nil {
-		k, err := s.Users.FindSSHKey(ctx, id)
+		k, err := s.deps.Users.FindSSHKey(ctx, id)
 		if err != nil {
 			return someone{}, err
 		}
-		if k.ExpiresAt != nil && !s.Clock.Now().Before(*k.ExpiresAt) {
+		if k.ExpiresAt != nil && !s.deps.Clock.Now().Before(*k.ExpiresAt) {
 			return someone{}, &said{"Your SSH key has expired."}
 		}
-		u, err := s.Users.Find(ctx, k.UserID)
+		u, err := s.deps.Users.Find(ctx, k.UserID)
 		if err != nil {
 			return someone{}, err
 		}
-		actor, err := s.Tokens.Admit(u, access.Credential{Kind: access.SSHKey, ID: k.ID})
+		actor, err := s.deps.Tokens.Admit(u, access.Credential{Kind: access.SSHKey, ID: k.ID})
 		actor.Address = v.from
 		return someone{name: "@" + u.Username, actor: actor, account: u}, err
 	}
-	k, err := s.DeployKeys.FindByFingerprint(ctx, known["fingerprint"])
+	k, err := s.deps.DeployKeys.FindByFingerprint(ctx, known["fingerprint"])
 	if err != nil {
 		return someone{}, err
 	}
-	if k.Expired(s.Clock.Now()) {
+	if k.Expired(s.deps.Clock.Now()) {
 		return someone{}, &said{"Your SSH key has expired."}
 	}
 	return someone{
@@ -183,10 +182,10 @@ func (s *Server) find(ctx context.Context, who someone, path string, service git
 	if who.machine != nil {
 		p, actor, err = s.findFor(ctx, who, path, service)
 	} else {
-		p, _, err = s.Projects.FindByRef(ctx, actor, path)
+		p, _, err = s.deps.Projects.FindByRef(ctx, actor, path)
 		if fault.Is(err, fault.NotFound) && service == gitstore.ReceivePack {
-			if p, err = s.Projects.CreateAt(ctx, actor, path); err == nil {
-				notices = repository.Created(p, s.Projects.SSHAddress(p), s.ExternalURL.JoinPath(p.FullPath()).String())
+			if p, err = s.deps.Projects.CreateAt(ctx, actor, path); err == nil {
+				notices = repository.Created(p, s.deps.Projects.SSHAddress(p), s.deps.ExternalURL.JoinPath(p.FullPath()).String())
 			}
 		}
 	}
@@ -194,7 +193,7 @@ func (s *Server) find(ctx context.Context, who someone, path string, service git
 		return nil, actor, nil, err
 	}
 	if notices == nil && p.FullPath() != path {
-		notices = repository.Moved(path, p, s.Projects.SSHAddress(p))
+		notices = repository.Moved(path, p, s.deps.Projects.SSHAddress(p))
 	}
 	return p, actor, notices, nil
 }
@@ -202,16 +201,16 @@ func (s *Server) find(ctx context.Context, who someone, path string, service git
 // findFor is find for a machine. It fetches from the projects that its key was
 // enabled for, and pushes there with the rights of whoever made the key.
 func (s *Server) findFor(ctx context.Context, who someone, path string, service gitstore.Service) (*project.Project, access.Actor, error) {
-	route, err := group.Walk(ctx, s.Projects.DB, path)
+	id, err := s.deps.Projects.IDByPath(ctx, path)
 	if err != nil {
 		return nil, who.actor, err
 	}
-	k, err := s.DeployKeys.Find(ctx, route.ProjectID, who.machine.ID)
+	k, err := s.deps.DeployKeys.Find(ctx, id, who.machine.ID)
 	if err != nil {
 		return nil, who.actor, err
 	}
 	if service != gitstore.ReceivePack {
-		p, err := s.Projects.Known(ctx, route.ProjectID)
+		p, err := s.deps.Projects.Known(ctx, id)
 		if err == nil {
 			p.Role = access.Reporter // as far as reading goes
 		}
@@ -224,19 +223,19 @@ func (s *Server) findFor(ctx context.Context, who someone, path string, service 
 	if k.CreatedByID == nil {
 		return nil, who.actor, refused
 	}
-	u, err := s.Users.Find(ctx, *k.CreatedByID)
+	u, err := s.deps.Users.Find(ctx, *k.CreatedByID)
 	if fault.Is(err, fault.NotFound) {
 		return nil, who.actor, refused
 	}
 	if err != nil {
 		return nil, who.actor, err
 	}
-	actor, err := s.Tokens.Admit(u, who.actor.Credential)
+	actor, err := s.deps.Tokens.Admit(u, who.actor.Credential)
 	if err != nil {
 		return nil, who.actor, err
 	}
 	actor.Address = who.actor.Address
-	p, err := s.Projects.Find(ctx, actor, route.ProjectID)
+	p, err := s.deps.Projects.Find(ctx, actor, id)
 	if fault.Is(err, fault.NotFound) {
 		return nil, actor, refused
 	}
@@ -268,13 +267,13 @@ func (s *Server) lfsTicket(ctx context.Context, who someone, arg, operation stri
 	} else {
 		name = who.account.Username
 	}
-	ticket, life, err := s.LFS.Ticket(actor.ID(), machine, p.ID, service == gitstore.ReceivePack)
+	ticket, life, err := s.deps.LFS.Ticket(actor.ID(), machine, p.ID, service == gitstore.ReceivePack)
 	if err != nil {
 		return err
 	}
 	return json.NewEncoder(out).Encode(map[string]any{
 		"header":     map[string]string{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(name+":"+ticket.Reveal()))},
-		"href":       s.ExternalURL.JoinPath(p.FullPath() + ".git/info/lfs").String(),
+		"href":       s.deps.ExternalURL.JoinPath(p.FullPath() + ".git/info/lfs").String(),
 		"expires_in": int(life.Seconds()),
 	})
 }

@@ -24,6 +24,7 @@ import (
 	"stithy/internal/kit/wire"
 	"stithy/internal/lfs"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/lifecycle"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
@@ -64,7 +65,7 @@ type Limits struct {
 
 // Server takes connections.
 type Server struct {
-	Deps
+	deps     Deps
 	config   *ssh.ServerConfig
 	listener net.Listener
 	died     chan error
@@ -79,7 +80,8 @@ type Server struct {
 
 // New makes the server; Part runs it.
 func New(d Deps) *Server {
-	return &Server{Deps: d, died: make(chan error, 1), address: map[netip.Addr]int{}}
+	d.Limits = d.Limits.orDefaults()
+	return &Server{deps: deps.Complete(d), died: make(chan error, 1), address: map[netip.Addr]int{}}
 }
 
 // orDefaults are the limits, with those that nobody set.
@@ -112,7 +114,7 @@ var algorithms = ssh.Algorithms{
 const maxAuthTries = 6
 
 func (s *Server) configure() error {
-	signers, err := EnsureHostKeys(s.HostKeys)
+	signers, err := EnsureHostKeys(s.deps.HostKeys)
 	if err != nil {
 		return err
 	}
@@ -144,17 +146,17 @@ func (s *Server) knows(c ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions,
 	if c.User() != "git" {
 		return nil, errKey
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, s.Limits.Handshake)
+	ctx, cancel := context.WithTimeout(s.ctx, s.deps.Limits.Handshake)
 	defer cancel()
 	fingerprint := ssh.FingerprintSHA256(key)
-	k, err := s.Users.FindSSHKeyByFingerprint(ctx, fingerprint)
+	k, err := s.deps.Users.FindSSHKeyByFingerprint(ctx, fingerprint)
 	if err == nil && k.UsageType != "signing" {
 		return &ssh.Permissions{Extensions: map[string]string{ofUser: strconv.FormatInt(k.ID, 10)}}, nil
 	}
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return nil, s.failed(ctx, "looking for a key", err)
 	}
-	machine, err := s.DeployKeys.FindByFingerprint(ctx, fingerprint)
+	machine, err := s.deps.DeployKeys.FindByFingerprint(ctx, fingerprint)
 	if err == nil {
 		return &ssh.Permissions{Extensions: map[string]string{ofDeploy: strconv.FormatInt(machine.ID, 10), "fingerprint": fingerprint}}, nil
 	}
@@ -166,7 +168,7 @@ func (s *Server) knows(c ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions,
 
 // failed makes an error of looking for a key known, to the client as well: it would take it for a refusal of its key.
 func (s *Server) failed(ctx context.Context, doing string, err error) error {
-	s.Log.LogAttrs(ctx, slog.LevelError, doing, slog.Any("error", err), cause(err))
+	s.deps.Log.LogAttrs(ctx, slog.LevelError, doing, slog.Any("error", err), cause(err))
 	return &ssh.BannerError{Err: err, Message: unavailable + "\n"}
 }
 
@@ -182,12 +184,11 @@ func (s *Server) Part() lifecycle.Part {
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 func (s *Server) start(ctx context.Context) error {
-	s.Limits = s.Limits.orDefaults()
-	s.ctx, s.cancel = context.WithCancel(postgres.Within(context.WithoutCancel(ctx), s.Database))
+	s.ctx, s.cancel = context.WithCancel(postgres.Within(context.WithoutCancel(ctx), s.deps.Database))
 	if err := s.configure(); err != nil {
 		return err
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.Listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.deps.Listen)
 	if err != nil {
 		return fmt.Errorf("listening for SSH: %w", err)
 	}
@@ -248,7 +249,7 @@ func addressOf(conn net.Conn) netip.Addr {
 func (s *Server) enter(from netip.Addr) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.all >= s.Limits.Connections || s.address[from] >= s.Limits.PerAddress {
+	if s.all >= s.deps.Limits.Connections || s.address[from] >= s.deps.Limits.PerAddress {
 		return false
 	}
 	s.all++

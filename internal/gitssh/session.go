@@ -23,16 +23,16 @@ func (s *Server) serve(conn net.Conn, from netip.Addr) {
 	defer func() { _ = conn.Close() }()
 	defer func() { // what a client sends must never end the process
 		if v := recover(); v != nil {
-			s.Log.Error("panic in an SSH connection", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			s.deps.Log.Error("panic in an SSH connection", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 		}
 	}()
-	_ = conn.SetDeadline(time.Now().Add(s.Limits.Handshake)) // a connection that has no deadline is a local one
+	_ = conn.SetDeadline(time.Now().Add(s.deps.Limits.Handshake)) // a connection that has no deadline is a local one
 	c, channels, requests, err := ssh.NewServerConn(conn, s.config)
 	if err != nil {
 		return // strangers knock all day
 	}
 	defer func() { _ = c.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(s.Limits.Command))
+	_ = conn.SetDeadline(time.Now().Add(s.deps.Limits.Command))
 	go ssh.DiscardRequests(requests)
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
@@ -53,7 +53,7 @@ func (s *Server) serve(conn net.Conn, from netip.Addr) {
 			defer func() { _ = conn.SetDeadline(time.Now().Add(farewell)) }()
 			defer func() {
 				if v := recover(); v != nil {
-					s.Log.Error("panic in an SSH session", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+					s.deps.Log.Error("panic in an SSH session", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 				}
 			}()
 			s.session(ctx, cancel, conn, c, channel, sent, from)
@@ -98,7 +98,7 @@ func (s *Server) session(ctx context.Context, cancel func(), conn net.Conn, c *s
 				}
 				cancel()
 			}()
-			watched := watch(channel, s.Limits.Reading, s.Limits.Thinking, func() { _ = conn.Close() })
+			watched := watch(channel, s.deps.Limits.Reading, s.deps.Limits.Thinking, func() { _ = conn.Close() })
 			err := s.run(ctx, v, command.Line, watched)
 			watched.end()
 			_ = conn.SetDeadline(time.Now().Add(farewell)) // it may read nothing any more
@@ -147,7 +147,7 @@ func (s *Server) finish(channel ssh.Channel, err error) {
 			text = words.text
 		}
 		if !ok || err != error(words) { //nolint:errorlint // what is joined to the words says why, and is for the log
-			s.Log.LogAttrs(context.Background(), slog.LevelWarn, "serving git over SSH", slog.Any("error", err), cause(err))
+			s.deps.Log.LogAttrs(context.Background(), slog.LevelWarn, "serving git over SSH", slog.Any("error", err), cause(err))
 		}
 		_, _ = io.WriteString(channel.Stderr(), clean(text)+"\n")
 	}

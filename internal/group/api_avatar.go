@@ -7,7 +7,7 @@ import (
 )
 
 func (s *Service) handleAvatar(ctx context.Context, call httpapi.Call[*Group, Ref]) (httpapi.Stream, error) {
-	found, err := avatars.Find(ctx, s.DB, call.Subject.ID)
+	found, err := avatars.Find(ctx, s.deps.DB, call.Subject.ID)
 	if err != nil {
 		return httpapi.Stream{}, err
 	}

@@ -94,16 +94,16 @@ type publicForm struct {
 
 func (s *Service) webURL(g *Group) string {
 	if g.Kind == Personal {
-		return s.ExternalURL + "/" + g.FullPath
+		return s.deps.ExternalURL + "/" + g.FullPath
 	}
-	return s.ExternalURL + "/groups/" + g.FullPath
+	return s.deps.ExternalURL + "/groups/" + g.FullPath
 }
 
 func (s *Service) avatarURL(g *Group) *string {
 	if g.Avatar == "" {
 		return nil
 	}
-	return new(s.ExternalURL + "/uploads/-/system/group/avatar/" + strconv.FormatInt(g.ID, 10) + "/" + g.Avatar)
+	return new(s.deps.ExternalURL + "/uploads/-/system/group/avatar/" + strconv.FormatInt(g.ID, 10) + "/" + g.Avatar)
 }
 
 // form presents a group. noted are the custom attributes of all groups that
@@ -153,11 +153,9 @@ func (s *Service) detail(ctx context.Context, a access.Actor, g *Group, projects
 		f.PreventSharingGroupsOutsideHierarchy = &g.Settings.PreventSharingGroupsOutsideHierarchy
 	}
 	if projects {
-		own, shared := []any{}, []any{}
-		if s.projects != nil {
-			if own, shared, err = s.projects(ctx, a, g); err != nil {
-				return detailForm{}, err
-			}
+		own, shared, err := s.deps.Projects.OfGroup(ctx, a, g)
+		if err != nil {
+			return detailForm{}, err
 		}
 		f.Projects, f.SharedProjects = &own, &shared
 	}

@@ -32,12 +32,12 @@ func (s *Service) CustomAttributes(ctx context.Context, ids ...int64) ([]CustomA
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return postgres.All[CustomAttribute](ctx, s.DB, sqlAttributes, ids, user.MaxCustomAttributes*len(ids))
+	return postgres.All[CustomAttribute](ctx, s.deps.DB, sqlAttributes, ids, user.MaxCustomAttributes*len(ids))
 }
 
 // FindCustomAttribute reads one attribute of a group.
 func (s *Service) FindCustomAttribute(ctx context.Context, groupID int64, key string) (CustomAttribute, error) {
-	a, err := postgres.One[CustomAttribute](ctx, s.DB, sqlAttribute, groupID, key)
+	a, err := postgres.One[CustomAttribute](ctx, s.deps.DB, sqlAttribute, groupID, key)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return CustomAttribute{}, errNoAttribute
 	}
@@ -49,7 +49,7 @@ func (s *Service) SetCustomAttribute(ctx context.Context, by access.Actor, group
 	if err := user.CheckCustomAttribute(key, value); err != nil {
 		return err
 	}
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		g, err := s.lock(ctx, tx, groupID)
 		if err != nil {
 			return err
@@ -61,16 +61,16 @@ func (s *Service) SetCustomAttribute(ctx context.Context, by access.Actor, group
 		if others >= user.MaxCustomAttributes {
 			return fault.Field("base", "Maximum number of custom attributes (%d) exceeded", user.MaxCustomAttributes)
 		}
-		if _, err := tx.Exec(ctx, sqlPutAttribute, g.ID, key, value, s.Clock.Now()); err != nil {
+		if _, err := tx.Exec(ctx, sqlPutAttribute, g.ID, key, value, s.deps.Clock.Now()); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: CustomAttributeSet, By: by, Group: g, Message: "Set custom attribute " + key})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: CustomAttributeSet, By: by, Group: g, Message: "Set custom attribute " + key})
 	})
 }
 
 // RemoveCustomAttribute takes an attribute from its group.
 func (s *Service) RemoveCustomAttribute(ctx context.Context, by access.Actor, a CustomAttribute) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		g, err := s.lock(ctx, tx, a.NamespaceID)
 		if err != nil {
 			return err
@@ -82,7 +82,7 @@ func (s *Service) RemoveCustomAttribute(ctx context.Context, by access.Actor, a 
 		if tag.RowsAffected() == 0 {
 			return errNoAttribute
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: CustomAttributeCut, By: by, Group: g, Message: "Removed custom attribute " + a.Key})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: CustomAttributeCut, By: by, Group: g, Message: "Removed custom attribute " + a.Key})
 	})
 }
 

@@ -30,6 +30,6 @@ func (s *Service) Avatar(ctx context.Context, a access.Actor, id int64, name str
 	if name != g.Avatar {
 		return picture.Picture{}, false, fault.Missing("Avatar")
 	}
-	found, err = avatars.Find(ctx, s.DB, g.ID)
+	found, err = avatars.Find(ctx, s.deps.DB, g.ID)
 	return found, g.Visibility == access.Open, err
 }

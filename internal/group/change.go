@@ -36,12 +36,12 @@ type Draft struct {
 // Create makes a group. Whoever makes it owns it, if not already by a group
 // above.
 func (s *Service) Create(ctx context.Context, by access.Actor, d Draft) (*Group, error) {
-	g := &Group{Kind: Shared, Name: d.Name, Path: d.Path, Description: d.Description, Settings: defaults(), CreatedAt: s.Clock.Now()}
+	g := &Group{Kind: Shared, Name: d.Name, Path: d.Path, Description: d.Description, Settings: defaults(), CreatedAt: s.deps.Clock.Now()}
 	g.UpdatedAt = g.CreatedAt
 	if d.Change != nil {
 		d.Change(&g.Settings)
 	}
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if err := s.setBelow(ctx, tx, g, d); err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, d Draft) (*Group,
 				return err
 			}
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Created, By: by, Group: g})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, Group: g})
 	})
 	return g, err
 }
@@ -85,7 +85,7 @@ func (s *Service) setBelow(ctx context.Context, tx pgx.Tx, g *Group, d Draft) er
 			g.Visibility = *d.Visibility
 			return nil
 		}
-		g.Visibility, err = access.ParseVisibility(s.Settings.Current().DefaultGroupVisibility)
+		g.Visibility, err = access.ParseVisibility(s.deps.Settings.Current().DefaultGroupVisibility)
 		return err
 	}
 	parent, err := s.Parent(ctx, tx, *d.ParentID)
@@ -114,8 +114,8 @@ func tooOpen(v, parent access.Visibility) error {
 // checkRestricted keeps levels that an administrator closed from everyone
 // else.
 func (s *Service) checkRestricted(by access.Actor, v access.Visibility, f *fault.Fields) {
-	if !by.Admin() && slices.Contains(s.Settings.Current().RestrictedVisibilityLevels, v.String()) {
-		f.Add("visibility_level", "%s has been restricted by your %s administrator", v, s.Settings.Instance().Names.Text())
+	if !by.Admin() && slices.Contains(s.deps.Settings.Current().RestrictedVisibilityLevels, v.String()) {
+		f.Add("visibility_level", "%s has been restricted by your %s administrator", v, s.deps.Settings.Instance().Names.Text())
 	}
 }
 
@@ -164,14 +164,14 @@ func (a Attributes) apply(g *Group) {
 // Update changes a group, and everything below it that carries its name.
 func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attributes) (*Group, error) {
 	var g *Group
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		var err error
 		if g, err = s.change(ctx, tx, id); err != nil {
 			return err
 		}
 		before := *g
 		a.apply(g)
-		g.UpdatedAt = s.Clock.Now()
+		g.UpdatedAt = s.deps.Clock.Now()
 		var f fault.Fields
 		validate(g, &f)
 		if g.Visibility != before.Visibility {
@@ -262,7 +262,7 @@ var errNoTransfer = transferFailed("You don't have enough permissions.")
 // actor owns the group and may create groups at the target.
 func (s *Service) Transfer(ctx context.Context, by access.Actor, id int64, target *Group) (*Group, error) {
 	var g *Group
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		ids := []int64{id}
 		if target != nil {
 			ids = append(ids, target.ID)
@@ -278,7 +278,7 @@ func (s *Service) Transfer(ctx context.Context, by access.Actor, id int64, targe
 		if g.ParentID = nil; target != nil {
 			g.ParentID = &target.ID
 		}
-		g.UpdatedAt = s.Clock.Now()
+		g.UpdatedAt = s.deps.Clock.Now()
 		above, err := s.above(ctx, tx, g)
 		if err != nil {
 			return err
@@ -286,7 +286,7 @@ func (s *Service) Transfer(ctx context.Context, by access.Actor, id int64, targe
 		if err := s.move(ctx, tx, by, &before, g, above); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Moved, By: by, Group: g, Change: &bus.Change{What: "namespace", From: before.FullPath, To: g.FullPath}})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Moved, By: by, Group: g, Change: &bus.Change{What: "namespace", From: before.FullPath, To: g.FullPath}})
 	})
 	return g, err
 }
@@ -325,7 +325,7 @@ func (s *Service) move(ctx context.Context, tx pgx.Tx, by access.Actor, before, 
 
 // lower closes a group, with all below it that is more open than that.
 func (s *Service) lower(ctx context.Context, tx pgx.Tx, g *Group, to access.Visibility) error {
-	if err := s.Bus.Publish(ctx, tx, Lowering{GroupID: g.ID, To: to}); err != nil {
+	if err := s.deps.Bus.Publish(ctx, tx, Lowering{GroupID: g.ID, To: to}); err != nil {
 		return err
 	}
 	g.Visibility = to
@@ -336,7 +336,7 @@ func (s *Service) lower(ctx context.Context, tx pgx.Tx, g *Group, to access.Visi
 // Remove marks a group with all below it, which is not found from then on,
 // and queues the job that takes it apart.
 func (s *Service) Remove(ctx context.Context, by access.Actor, id int64) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error { return s.remove(ctx, tx, by, id) })
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error { return s.remove(ctx, tx, by, id) })
 }
 
 func (s *Service) remove(ctx context.Context, tx pgx.Tx, by access.Actor, id int64) error {
@@ -344,15 +344,15 @@ func (s *Service) remove(ctx context.Context, tx pgx.Tx, by access.Actor, id int
 	if err != nil {
 		return err
 	}
-	now := s.Clock.Now()
+	now := s.deps.Clock.Now()
 	if _, err := tx.Exec(ctx, sqlMarkTree, g.ID, now); err != nil {
 		return err
 	}
-	if err := s.Bus.Publish(ctx, tx, Marked{GroupID: g.ID, At: now}); err != nil {
+	if err := s.deps.Bus.Publish(ctx, tx, Marked{GroupID: g.ID, At: now}); err != nil {
 		return err
 	}
-	if err := s.Queue.Insert(ctx, tx, RemoveArgs{GroupID: g.ID, ByID: by.ID()}, jobqueue.Unique()); err != nil {
+	if err := s.deps.Queue.Insert(ctx, tx, RemoveArgs{GroupID: g.ID, ByID: by.ID()}, jobqueue.Unique()); err != nil {
 		return err
 	}
-	return s.Bus.Publish(ctx, tx, Event{What: Destroyed, By: by, Group: g})
+	return s.deps.Bus.Publish(ctx, tx, Event{What: Destroyed, By: by, Group: g})
 }

@@ -94,7 +94,7 @@ func (s *Service) publishChanges(ctx context.Context, tx pgx.Tx, by access.Actor
 		if from == to {
 			return nil
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: what, By: by, Group: after, Change: &bus.Change{What: name, From: from, To: to}})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: what, By: by, Group: after, Change: &bus.Change{What: name, From: from, To: to}})
 	}
 	err := publish(NameChanged, "name", before.Name, after.Name)
 	if err == nil {

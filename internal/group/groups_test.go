@@ -39,12 +39,17 @@ func TestAGroupIsShownWithAllItsFields(t *testing.T) {
 		t.Errorf("audited %s", got)
 	}
 
-	w.groups.ListProjectsBy(func(_ context.Context, a access.Actor, g *group.Group) (projects, shared []any, err error) {
-		return []any{g.FullPath}, []any{a.Person.Username, g.Role}, nil
-	})
+	w.projects.ProjectLister = telling{}
 	if reply := w.as(ann).Do(t, "GET", "/groups/forge", nil); !strings.HasSuffix(reply.Body, `"projects":["Forge"],"shared_projects":["ann",50]}`) {
 		t.Error(reply.Body)
 	}
+}
+
+// telling is a room of projects that says what it was asked.
+type telling struct{}
+
+func (telling) OfGroup(_ context.Context, a access.Actor, g *group.Group) (projects, shared []any, err error) {
+	return []any{g.FullPath}, []any{a.Person.Username, g.Role}, nil
 }
 
 func TestEverySettingOfAGroupIsKept(t *testing.T) {

@@ -28,16 +28,16 @@ func (s *Service) Register(r *jobqueue.Registry) { jobqueue.Register(r, s.remove
 // removeMarked takes a marked tree apart, the deepest group first and each in
 // a transaction of its own: one that was interrupted goes on where it was.
 func (s *Service) removeMarked(ctx context.Context, args RemoveArgs) error {
-	ids, err := postgres.Values[int64](ctx, s.DB, sqlTree, args.GroupID)
+	ids, err := postgres.Values[int64](ctx, s.deps.DB, sqlTree, args.GroupID)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		if err := s.DB.InTx(ctx, func(tx pgx.Tx) error { return s.delete(ctx, tx, id, args.ByID) }); err != nil {
+		if err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error { return s.delete(ctx, tx, id, args.ByID) }); err != nil {
 			return err
 		}
 	}
-	_, err = s.DB.Exec(ctx, sqlForgetRested, s.Clock.Now().Add(-restingTime))
+	_, err = s.deps.DB.Exec(ctx, sqlForgetRested, s.deps.Clock.Now().Add(-restingTime))
 	return err
 }
 
@@ -45,10 +45,10 @@ func (s *Service) delete(ctx context.Context, tx pgx.Tx, id, byID int64) error {
 	if err := lockTrees(ctx, tx, sqlLockTrees, id); err != nil {
 		return err
 	}
-	if err := s.Bus.Publish(ctx, tx, Removing{NamespaceID: id}); err != nil {
+	if err := s.deps.Bus.Publish(ctx, tx, Removing{NamespaceID: id}); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, sqlLeavePaths, id, byID, s.Clock.Now()); err != nil {
+	if _, err := tx.Exec(ctx, sqlLeavePaths, id, byID, s.deps.Clock.Now()); err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, sqlDropBelow, id); err != nil {

@@ -81,7 +81,7 @@ func (s *Service) List(ctx context.Context, a access.Actor, f Filter, req paging
 	default:
 		l.Order(postgres.Key{Expr: "n.name", Desc: req.Desc}, id)
 	}
-	return paging.Fetch(ctx, s.DB, l, req, func(g Group) []string { return []string{g.Name, strconv.FormatInt(g.ID, 10)} })
+	return paging.Fetch(ctx, s.deps.DB, l, req, func(g Group) []string { return []string{g.Name, strconv.FormatInt(g.ID, 10)} })
 }
 
 // groups starts a list. Its rows say nothing of the actor's role.
@@ -158,5 +158,5 @@ func (s *Service) TransferLocations(ctx context.Context, a access.Actor, g *Grou
 		whereMatches(l, search)
 	}
 	l.Order(postgres.Key{Expr: "n.name"}, postgres.Key{Expr: "n.id"})
-	return paging.Fetch[Group](ctx, s.DB, l, req, nil)
+	return paging.Fetch[Group](ctx, s.deps.DB, l, req, nil)
 }

@@ -29,7 +29,7 @@ func (s *Service) Namespaces(ctx context.Context, a access.Actor, search string,
 		whereMatches(l, search)
 	}
 	l.Order(postgres.Key{Expr: "n.id"})
-	page, err := paging.Fetch[Group](ctx, s.DB, l, req, nil)
+	page, err := paging.Fetch[Group](ctx, s.deps.DB, l, req, nil)
 	if err != nil {
 		return page, err
 	}
@@ -45,7 +45,7 @@ func (s *Service) addRoles(ctx context.Context, a access.Actor, groups []Group) 
 	rows, err := postgres.All[struct {
 		ID   int64
 		Role access.Role
-	}](ctx, s.DB, sqlRoles, a.ID(), s.today(), ids)
+	}](ctx, s.deps.DB, sqlRoles, a.ID(), s.today(), ids)
 	roles := make(map[int64]access.Role, len(rows))
 	for _, r := range rows {
 		roles[r.ID] = r.Role
@@ -82,7 +82,7 @@ func (s *Service) Exists(ctx context.Context, a access.Actor, parentID int64, pa
 	for i := range 100 {
 		candidates = append(candidates, path+strconv.Itoa(i+1))
 	}
-	taken, err := postgres.Values[string](ctx, s.DB, sqlTaken, parentID, candidates)
+	taken, err := postgres.Values[string](ctx, s.deps.DB, sqlTaken, parentID, candidates)
 	if err != nil || !slices.Contains(taken, path) {
 		return false, "", err
 	}
@@ -102,7 +102,7 @@ func (s *Service) MembersBelow(ctx context.Context, ids []int64) (map[int64]int,
 	rows, err := postgres.All[struct {
 		ID      int64
 		Members int
-	}](ctx, s.DB, sqlCountMembers, ids, s.today())
+	}](ctx, s.deps.DB, sqlCountMembers, ids, s.today())
 	counts := make(map[int64]int, len(rows))
 	for _, r := range rows {
 		counts[r.ID] = r.Members

@@ -51,7 +51,7 @@ func TestOnesOwnGroupsAreFoundOverAnIndex(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), "set local enable_seqscan = off"); err != nil {
 		t.Fatal(err)
 	}
-	s := &Service{Deps: Deps{Clock: time.Now}}
+	s := &Service{deps: Deps{Clock: time.Now}}
 	l := groups()
 	s.whereSeen(l, access.Actor{Person: &access.Person{ID: 1}}, Filter{})
 	sql, args := l.Order(postgres.Key{Expr: "n.name"}, postgres.Key{Expr: "n.id"}).Limit(20).SQL()

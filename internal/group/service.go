@@ -17,6 +17,7 @@ import (
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/setting"
@@ -33,38 +34,36 @@ type Deps struct {
 	Clock       clock.Clock
 	Log         *slog.Logger
 	ExternalURL string
+	Projects    ProjectLister
+}
+
+// ProjectLister is the room of projects, which fills in what a group shows of
+// them.
+type ProjectLister interface {
+	// OfGroup finds, for a viewer, the projects that stand in a group and those
+	// that were shared with it.
+	OfGroup(ctx context.Context, a access.Actor, g *Group) (projects, shared []any, err error)
 }
 
 // Service is the use cases of groups.
-type Service struct {
-	Deps
-	projects ProjectLister
-}
+type Service struct{ deps Deps }
 
 // New puts the room together.
-func New(d Deps) *Service { return &Service{Deps: d} }
+func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
-// ProjectLister finds, for a viewer, the projects that stand in a group and
-// those that were shared with it.
-type ProjectLister func(ctx context.Context, a access.Actor, g *Group) (projects, shared []any, err error)
-
-// ListProjectsBy lets the room of projects fill in what a group shows of them.
-// It is called while the application is put together.
-func (s *Service) ListProjectsBy(list ProjectLister) { s.projects = list }
-
-func (s *Service) today() time.Time { return s.Clock.Now().UTC() }
+func (s *Service) today() time.Time { return s.deps.Clock.Now().UTC() }
 
 // Find reads a group or personal namespace by id, for an actor who sees it.
 // To anyone else it does not exist.
 func (s *Service) Find(ctx context.Context, a access.Actor, id int64) (*Group, error) {
-	g, err := found(postgres.One[Group](ctx, s.DB, sqlByID, a.ID(), s.today(), id))
+	g, err := found(postgres.One[Group](ctx, s.deps.DB, sqlByID, a.ID(), s.today(), id))
 	if err != nil || access.Sees(a, g.Place()) {
 		return g, err
 	}
 	if !a.SignedIn() {
 		return nil, fault.Missing("Group")
 	}
-	below, err := postgres.Value[bool](ctx, s.DB, sqlSeesBelow, a.ID(), s.today(), id)
+	below, err := postgres.Value[bool](ctx, s.deps.DB, sqlSeesBelow, a.ID(), s.today(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +89,7 @@ func (s *Service) NamespaceByRef(ctx context.Context, a access.Actor, ref string
 	if id, err := strconv.ParseUint(ref, 10, 63); err == nil {
 		return s.Find(ctx, a, int64(id))
 	}
-	route, err := Walk(ctx, s.DB, ref)
+	route, err := Walk(ctx, s.deps.DB, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +158,7 @@ func (s *Service) Claim(ctx context.Context, tx pgx.Tx, by access.Actor, parentI
 			return err
 		}
 	}
-	_, err = tx.Exec(ctx, sqlPutRoute, parentID, path, namespaceID, projectID, s.Clock.Now())
+	_, err = tx.Exec(ctx, sqlPutRoute, parentID, path, namespaceID, projectID, s.deps.Clock.Now())
 	return postgres.Faults{"routes_pkey": errTaken}.Translate(err)
 }
 
@@ -179,7 +178,7 @@ func equal(a, b *int64) bool { return a != nil && b != nil && *a == *b }
 
 // checkRested refuses a former path to strangers for a while.
 func (s *Service) checkRested(ctx context.Context, tx pgx.Tx, by access.Actor, held heldPath) error {
-	if by.Admin() || s.Clock.Now().Sub(held.CreatedAt) >= restingTime {
+	if by.Admin() || s.deps.Clock.Now().Sub(held.CreatedAt) >= restingTime {
 		return nil
 	}
 	if held.LeftBy != nil && by.Is(*held.LeftBy) {
@@ -198,7 +197,7 @@ func (s *Service) checkRested(ctx context.Context, tx pgx.Tx, by access.Actor, h
 // Retire makes the path of a namespace or project a former one, which leads
 // there until something new takes it.
 func (s *Service) Retire(ctx context.Context, tx pgx.Tx, namespaceID, projectID *int64) error {
-	_, err := tx.Exec(ctx, sqlRetireRoute, namespaceID, projectID, s.Clock.Now())
+	_, err := tx.Exec(ctx, sqlRetireRoute, namespaceID, projectID, s.deps.Clock.Now())
 	return err
 }
 

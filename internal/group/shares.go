@@ -26,7 +26,7 @@ const maxShares = 1000
 // Shares lists the groups that were let into a group, as far as the actor may
 // know of them.
 func (s *Service) Shares(ctx context.Context, a access.Actor, g *Group) ([]Share, error) {
-	all, err := postgres.All[Share](ctx, s.DB, sqlShares, a.ID(), s.today(), g.ID, maxShares)
+	all, err := postgres.All[Share](ctx, s.deps.DB, sqlShares, a.ID(), s.today(), g.ID, maxShares)
 	return slices.DeleteFunc(all, func(sh Share) bool {
 		return !access.Sees(a, access.Place{Visibility: sh.Visibility, Role: sh.Role})
 	}), err

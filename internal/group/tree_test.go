@@ -203,7 +203,7 @@ func TestPE06_AParentCannotCloseWhileAChildOpens(t *testing.T) {
 						_, err := w.db.Exec(context.WithoutCancel(t.Context()), statements[second])
 						done <- err
 					}()
-					beside(func() { waitForLock(t, w.db) })
+					postgrestest.WaitForLock(t, w.db)
 					return nil
 				})
 				if err != nil {
@@ -227,22 +227,6 @@ func beside(do func()) {
 		do()
 	}()
 	<-done
-}
-
-// waitForLock returns when a session of this database waits for another.
-func waitForLock(t *testing.T, db *postgres.DB) {
-	t.Helper()
-	for t.Context().Err() == nil {
-		waiting, err := postgres.Value[bool](t.Context(), db, `select exists (select 1 from pg_stat_activity
-			where datname = current_database() and wait_event_type = 'Lock')`)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		if waiting {
-			return
-		}
-	}
 }
 
 func TestVisibilityIsHeldAgainstWhatIsAboveAndBelow(t *testing.T) {

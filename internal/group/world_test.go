@@ -33,6 +33,7 @@ type world struct {
 	settings *setting.Service
 	users    *user.Service
 	groups   *group.Service
+	projects struct{ group.ProjectLister } // none, unless a test has some
 	client   *httpapitest.Client
 	root     *user.User
 
@@ -57,15 +58,17 @@ func worldOf(t *testing.T, db *postgres.DB) *world {
 		DB: w.db, Bus: w.bus, Queue: queue, Settings: w.settings, Hasher: secretbox.NewHasher(1), Clock: w.clock, Log: log,
 		ExternalURL: external, Names: names,
 	})
+	w.projects.ProjectLister = grouptest.NoProjects{}
 	w.groups = group.New(group.Deps{
 		DB: w.db, Bus: w.bus, Queue: queue, Settings: w.settings, Users: w.users, Clock: w.clock, Log: log,
 		ExternalURL: external.String(),
+		Projects:    &w.projects,
 	})
 	bus.When(w.bus, w.groups.OnUser)
 	bus.When(w.bus, w.groups.OnUserUpdated)
 	bus.When(w.bus, w.groups.OnUserLeaving)
 	bus.When(w.bus, w.groups.OnUserRemoving)
-	w.bus.Always(audit.New(w.db, w.clock, names).Witness)
+	w.bus.Always(audit.New(audit.Deps{DB: w.db, Clock: w.clock, Names: names}).Witness)
 	w.client = httpapitest.Serve(t, append(w.groups.Endpoints(), w.users.Endpoints()...)...)
 	w.root = usertest.New(t, w.db, usertest.Named("root"), usertest.Admin())
 	grouptest.Personal(t, w.db, w.root)

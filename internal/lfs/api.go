@@ -36,7 +36,7 @@ type Visit struct {
 
 // Owns reports whether a path below a repository is one of ours.
 func (s *Service) Owns(rest string) bool {
-	return strings.HasPrefix(rest, "info/lfs/") || strings.HasPrefix(rest, s.Names.Service+"-lfs/objects/")
+	return strings.HasPrefix(rest, "info/lfs/") || strings.HasPrefix(rest, s.deps.Names.Service+"-lfs/objects/")
 }
 
 // Writes reports whether a request needs the right to push. Batches say in
@@ -76,7 +76,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, v Visit, rest st
 	if s.Writes(r.Method, rest) && !v.Push {
 		return nil, errForbidden
 	}
-	object, isObject := strings.CutPrefix(rest, s.Names.Service+"-lfs/objects/")
+	object, isObject := strings.CutPrefix(rest, s.deps.Names.Service+"-lfs/objects/")
 	lock, isLock := strings.CutPrefix(rest, "info/lfs/locks/")
 	switch {
 	case isObject && r.Method == http.MethodGet:
@@ -159,7 +159,7 @@ func (s *Service) batch(w http.ResponseWriter, r *http.Request, v Visit) (*batch
 func (s *Service) plan(r *http.Request, v Visit, o Object, upload bool, known map[string]int64) objectForm {
 	form := objectForm{OID: o.OID, Size: o.Size}
 	size, has := known[o.OID]
-	href := s.ExternalURL + "/" + v.Project.FullPath() + ".git/" + s.Names.Service + "-lfs/objects/" + o.OID
+	href := s.deps.ExternalURL + "/" + v.Project.FullPath() + ".git/" + s.deps.Names.Service + "-lfs/objects/" + o.OID
 	// Clients send along what let them in here.
 	header := map[string]string{}
 	if login := r.Header.Get("Authorization"); login != "" {
@@ -168,7 +168,7 @@ func (s *Service) plan(r *http.Request, v Visit, o Object, upload bool, known ma
 	switch {
 	case !o.valid():
 		form.Error = &objectError{Code: http.StatusUnprocessableEntity, Message: "The object's digest or size is not valid"}
-	case upload && !has && s.MaxSize > 0 && o.Size > s.MaxSize:
+	case upload && !has && s.deps.MaxSize > 0 && o.Size > s.deps.MaxSize:
 		form.Error = &objectError{Code: http.StatusRequestEntityTooLarge, Message: s.tooLarge().Error()}
 	case upload && !has:
 		header["Content-Type"] = "application/octet-stream"

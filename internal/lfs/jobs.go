@@ -26,15 +26,15 @@ func (s *Service) Register(r *jobqueue.Registry) {
 // sweep removes bytes and then their rows. Whoever uploads an object that is
 // marked is told to come back, so that no new bytes are taken for old ones.
 func (s *Service) sweep(ctx context.Context, _ SweepArgs) error {
-	condemned, err := postgres.All[Object](ctx, s.DB, sqlCondemn, s.Clock.Now().Add(-grace), perSweep)
+	condemned, err := postgres.All[Object](ctx, s.deps.DB, sqlCondemn, s.deps.Clock.Now().Add(-grace), perSweep)
 	if err != nil {
 		return err
 	}
 	for _, o := range condemned {
-		if err := s.Blobs.Delete(ctx, o.key()); err != nil {
+		if err := s.deps.Blobs.Delete(ctx, o.key()); err != nil {
 			return err
 		}
-		if _, err := s.DB.Exec(ctx, sqlForget, o.OID); err != nil {
+		if _, err := s.deps.DB.Exec(ctx, sqlForget, o.OID); err != nil {
 			return err
 		}
 	}

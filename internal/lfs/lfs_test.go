@@ -33,6 +33,7 @@ import (
 // world is two projects of strangers, as the door sees them.
 type world struct {
 	*lfs.Service
+	deps        lfs.Deps
 	db          *postgres.DB
 	now         time.Time
 	mine, elses *project.Project
@@ -46,10 +47,11 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Service = lfs.New(lfs.Deps{
+	w.deps = lfs.Deps{
 		DB: w.db, Blobs: blobs, Box: secretbox.Random(), Clock: clock.Clock(func() time.Time { return w.now }),
 		ExternalURL: "https://forge.example", Names: wire.Names{Service: "svc", Errors: "errsvc"},
-	})
+	}
+	w.limit(0)
 	for _, actor := range []*access.Actor{&w.me, &w.other} {
 		u := usertest.New(t, w.db)
 		*actor = access.Actor{Person: &access.Person{ID: u.ID, Username: u.Username, Name: u.Name}}
@@ -58,6 +60,12 @@ func newWorld(t *testing.T) *world {
 	w.mine, w.elses = projecttest.New(t, w.db, g.ID, projecttest.Named("mine")), projecttest.New(t, w.db, g.ID, projecttest.Named("else"))
 	w.mine.Role, w.mine.Settings.LFSEnabled, w.elses.Settings.LFSEnabled = access.Developer, true, true
 	return w
+}
+
+// limit makes the room anew, with files of at most so many bytes.
+func (w *world) limit(size int64) {
+	w.deps.MaxSize = size
+	w.Service = lfs.New(w.deps)
 }
 
 type reply struct {
@@ -198,7 +206,7 @@ func TestGI09_WhatAClientSaysOfAnObjectTellsAndChangesNothing(t *testing.T) {
 func TestALargeFileHasALargestSize(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.MaxSize = 1 << 20
+	w.limit(1 << 20)
 	most, more := strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20+1)
 	if got := w.batch(t, w.mine, "upload", more).Objects[0]; got.Error == nil || got.Error.Code != http.StatusRequestEntityTooLarge || len(got.Actions) > 0 {
 		t.Errorf("%+v", got)
@@ -211,10 +219,10 @@ func TestALargeFileHasALargestSize(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	w.upload(t, w.mine, most)
-	w.MaxSize = 0
+	w.limit(0)
 	w.upload(t, w.mine, more)
 	// What is there already may be fetched, whatever the limit is now.
-	w.MaxSize = 1 << 20
+	w.limit(1 << 20)
 	if got := w.batch(t, w.mine, "download", more).Objects[0]; got.Error != nil {
 		t.Errorf("%+v", got)
 	}
@@ -264,7 +272,7 @@ func TestGI10_OnlyWhatTheDigestSaysIsStored(t *testing.T) {
 			t.Errorf("%q was stored as %q", wrong, body)
 		}
 	}
-	stored, err := w.Blobs.List(t.Context(), "", "", 10)
+	stored, err := w.deps.Blobs.List(t.Context(), "", "", 10)
 	if err != nil || len(stored) != 0 {
 		t.Errorf("%v, %v", stored, err)
 	}
@@ -418,12 +426,12 @@ func TestDL03_BytesGoOnlyAfterNobodyHadThemForAWeek(t *testing.T) {
 			t.Fatal(err)
 		}
 		var bodies []string
-		stored, err := w.Blobs.List(t.Context(), "lfs/", "", 10)
+		stored, err := w.deps.Blobs.List(t.Context(), "lfs/", "", 10)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, info := range stored {
-			body, err := w.Blobs.Open(t.Context(), info.Key, 0, -1)
+			body, err := w.deps.Blobs.Open(t.Context(), info.Key, 0, -1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -532,7 +540,7 @@ func TestCI16_ATicketMeansOneThing(t *testing.T) {
 		}
 	}
 	// What the box sealed for something else is no ticket.
-	sealed, err := w.Box.Seal([]byte(`{"u":1,"p":1,"w":true,"t":99999999999}`), "job_logs.sealed_masks:1")
+	sealed, err := w.deps.Box.Seal([]byte(`{"u":1,"p":1,"w":true,"t":99999999999}`), "job_logs.sealed_masks:1")
 	if err != nil {
 		t.Fatal(err)
 	}

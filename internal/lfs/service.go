@@ -17,6 +17,7 @@ import (
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/blob"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
@@ -34,10 +35,10 @@ type Deps struct {
 }
 
 // Service is the use cases of large files.
-type Service struct{ Deps }
+type Service struct{ deps Deps }
 
 // New puts the room together.
-func New(d Deps) *Service { return &Service{Deps: d} }
+func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
 var (
 	errMissing  = fault.Missing("Object")
@@ -56,7 +57,7 @@ func (s *Service) has(ctx context.Context, projectID int64, objects []Object) (m
 			oids = append(oids, o.OID)
 		}
 	}
-	rows, err := postgres.All[Object](ctx, s.DB, sqlHas, projectID, oids)
+	rows, err := postgres.All[Object](ctx, s.deps.DB, sqlHas, projectID, oids)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func (s *Service) Missing(ctx context.Context, projectID int64, oids []string) (
 
 // tooLarge is the refusal of a file beyond the limit.
 func (s *Service) tooLarge() error {
-	return fault.Say(fault.TooLarge, "A large file may have at most %d MB here.", s.MaxSize>>20)
+	return fault.Say(fault.TooLarge, "A large file may have at most %d MB here.", s.deps.MaxSize>>20)
 }
 
 // Store takes the bytes of an object for a project. The row is the intent; a
@@ -101,28 +102,28 @@ func (s *Service) Store(ctx context.Context, projectID int64, o Object, body io.
 	switch {
 	case !o.valid():
 		return errInvalid
-	case s.MaxSize > 0 && o.Size > s.MaxSize:
+	case s.deps.MaxSize > 0 && o.Size > s.deps.MaxSize:
 		return s.tooLarge()
 	}
-	removing, err := postgres.Value[bool](ctx, s.DB, sqlExpect, o.OID, s.Clock.Now())
+	removing, err := postgres.Value[bool](ctx, s.deps.DB, sqlExpect, o.OID, s.deps.Clock.Now())
 	if err == nil && removing {
 		err = errBusy
 	}
 	if err != nil {
 		return err
 	}
-	err = s.Blobs.Put(ctx, o.key(), &proven{from: body, sum: sha256.New(), want: o.OID}, o.Size)
+	err = s.deps.Blobs.Put(ctx, o.key(), &proven{from: body, sum: sha256.New(), want: o.OID}, o.Size)
 	if errors.Is(err, errMismatch) || errors.Is(err, blob.ErrSize) {
 		return fault.Say(fault.Unprocessable, "The bytes are not what the digest and the size say.")
 	}
 	if err != nil {
 		return told(err)
 	}
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlProved, o.OID, o.Size); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, sqlLink, projectID, o.OID, s.Clock.Now())
+		_, err := tx.Exec(ctx, sqlLink, projectID, o.OID, s.deps.Clock.Now())
 		return postgres.Faults{"lfs_project_objects_project_id_fkey": fault.Missing("Project")}.Translate(err)
 	})
 }
@@ -146,7 +147,7 @@ func (p *proven) Read(b []byte) (int, error) {
 
 // Has reports whether a project has any large file.
 func (s *Service) Has(ctx context.Context, projectID int64) (bool, error) {
-	return postgres.Value[bool](ctx, s.DB, sqlHasAny, projectID)
+	return postgres.Value[bool](ctx, s.deps.DB, sqlHasAny, projectID)
 }
 
 // Size is how large an object of a project is.
@@ -172,7 +173,7 @@ func (s *Service) Open(ctx context.Context, projectID int64, oid string) (int64,
 	if err != nil {
 		return 0, nil, err
 	}
-	body, err := s.Blobs.Open(ctx, Object{OID: oid}.key(), 0, -1)
+	body, err := s.deps.Blobs.Open(ctx, Object{OID: oid}.key(), 0, -1)
 	return size, body, told(err)
 }
 
@@ -187,13 +188,13 @@ func told(err error) error {
 
 // OnForked gives a fork what its source has.
 func (s *Service) OnForked(ctx context.Context, tx pgx.Tx, e project.ForkMade) error {
-	_, err := tx.Exec(ctx, sqlLinkAll, *e.Fork.ForkedFromID, e.Fork.ID, s.Clock.Now())
+	_, err := tx.Exec(ctx, sqlLinkAll, *e.Fork.ForkedFromID, e.Fork.ID, s.deps.Clock.Now())
 	return err
 }
 
 // OnProjectRemoving notes what only this project had; the bytes stay a while.
 func (s *Service) OnProjectRemoving(ctx context.Context, tx pgx.Tx, e project.Removing) error {
-	_, err := tx.Exec(ctx, sqlLeave, e.ProjectID, s.Clock.Now())
+	_, err := tx.Exec(ctx, sqlLeave, e.ProjectID, s.deps.Clock.Now())
 	return err
 }
 
@@ -213,12 +214,12 @@ const ticketPlace = "lfs.ticket"
 // one project.
 func (s *Service) Ticket(userID, keyID, projectID int64, push bool) (secretbox.Secret, time.Duration, error) {
 	text, err := json.Marshal(ticket{
-		UserID: userID, KeyID: keyID, ProjectID: projectID, Push: push, Until: s.Clock.Now().Add(ticketLife).Unix(),
+		UserID: userID, KeyID: keyID, ProjectID: projectID, Push: push, Until: s.deps.Clock.Now().Add(ticketLife).Unix(),
 	})
 	if err != nil {
 		return "", 0, err
 	}
-	sealed, err := s.Box.Seal(text, ticketPlace)
+	sealed, err := s.deps.Box.Seal(text, ticketPlace)
 	return secretbox.Secret(ticketPrefix + hex.EncodeToString(sealed)), ticketLife, err
 }
 
@@ -239,12 +240,12 @@ func (s *Service) ReadTicket(secret string) (Holder, bool) {
 	if err != nil || len(secret) < len(ticketPrefix) || secret[:len(ticketPrefix)] != ticketPrefix {
 		return Holder{}, false
 	}
-	text, err := s.Box.Open(sealed, ticketPlace)
+	text, err := s.deps.Box.Open(sealed, ticketPlace)
 	if err != nil {
 		return Holder{}, false
 	}
 	var t ticket
-	if json.Unmarshal(text, &t) != nil || s.Clock.Now().Unix() >= t.Until {
+	if json.Unmarshal(text, &t) != nil || s.deps.Clock.Now().Unix() >= t.Until {
 		return Holder{}, false
 	}
 	return Holder{UserID: t.UserID, KeyID: t.KeyID, ProjectID: t.ProjectID, Push: t.Push}, true
@@ -256,11 +257,11 @@ func (s *Service) Lock(ctx context.Context, by access.Actor, projectID int64, pa
 	if path == "" || !validPath(path) {
 		return Lock{}, errPath
 	}
-	l, err := postgres.One[Lock](ctx, s.DB, sqlLock, projectID, by.ID(), path, s.Clock.Now())
+	l, err := postgres.One[Lock](ctx, s.deps.DB, sqlLock, projectID, by.ID(), path, s.deps.Clock.Now())
 	if !errors.Is(err, postgres.ErrNoRows) {
 		return l, err
 	}
-	l, err = postgres.One[Lock](ctx, s.DB, sqlLockAt, projectID, path)
+	l, err = postgres.One[Lock](ctx, s.deps.DB, sqlLockAt, projectID, path)
 	if err != nil {
 		return l, err
 	}
@@ -272,7 +273,7 @@ func (s *Service) Locks(ctx context.Context, projectID, after int64, path string
 	if !validPath(path) {
 		return nil, false, errPath
 	}
-	locks, err = postgres.All[Lock](ctx, s.DB, sqlLocks, projectID, after, path, limit+1)
+	locks, err = postgres.All[Lock](ctx, s.deps.DB, sqlLocks, projectID, after, path, limit+1)
 	if len(locks) > limit {
 		locks, more = locks[:limit], true
 	}
@@ -282,7 +283,7 @@ func (s *Service) Locks(ctx context.Context, projectID, after int64, path string
 // Unlock ends a lock: one's own, or by force that of another where the actor
 // maintains the project.
 func (s *Service) Unlock(ctx context.Context, by access.Actor, p *project.Project, id int64, force bool) (l Lock, err error) {
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		l, err = postgres.One[Lock](ctx, tx, sqlFindLock, p.ID, id)
 		switch {
 		case errors.Is(err, postgres.ErrNoRows):

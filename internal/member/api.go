@@ -77,7 +77,7 @@ func with[S httpapi.Placed, P interface{ ref() string }, R any](
 			return load(ctx, a, src, in)
 		}, handle)
 	}
-	return []httpapi.Endpoint{declare("group", n.group, InGroups(s.Groups)), declare("project", n.project, InProjects(s.Projects))}
+	return []httpapi.Endpoint{declare("group", n.group, InGroups(s.deps.Groups)), declare("project", n.project, InProjects(s.deps.Projects))}
 }
 
 // Finder reads the place that a reference names, for an actor who sees it.
@@ -154,19 +154,19 @@ func (s *Service) present(ctx context.Context, members ...Member) ([]entity, err
 			ids = append(ids, *m.CreatedByID)
 		}
 	}
-	people, err := s.Users.Briefs(ctx, ids...)
+	people, err := s.deps.Users.Briefs(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
 	forms := make([]entity, len(members))
 	for i, m := range members {
 		forms[i] = entity{
-			Public: s.Users.PublicForm(people[m.UserID]), AccessLevel: m.AccessLevel, CreatedAt: httpapi.Time(m.CreatedAt),
+			Public: s.deps.Users.PublicForm(people[m.UserID]), AccessLevel: m.AccessLevel, CreatedAt: httpapi.Time(m.CreatedAt),
 			ExpiresAt: httpapi.Day(m.ExpiresAt), MembershipState: "active",
 		}
 		if m.CreatedByID != nil {
 			if by, known := people[*m.CreatedByID]; known {
-				forms[i].CreatedBy = new(s.Users.PublicForm(by))
+				forms[i].CreatedBy = new(s.deps.Users.PublicForm(by))
 			}
 		}
 	}
@@ -269,7 +269,7 @@ func (s *Service) handleAdd(ctx context.Context, call httpapi.Call[*Source, addP
 	return each(p.UserID, func(ref string) (string, error) {
 		_, err := add(ref)
 		if err != nil {
-			if u, unknown := s.Users.FindByRef(ctx, ref); unknown == nil {
+			if u, unknown := s.deps.Users.FindByRef(ctx, ref); unknown == nil {
 				ref = u.Username
 			}
 		}
@@ -397,7 +397,7 @@ func (s *Service) handleMemberships(ctx context.Context, call httpapi.Call[httpa
 	if err != nil {
 		return httpapi.List[membershipEntity]{}, err
 	}
-	if _, err := s.Users.Find(ctx, call.Params.ID); err != nil {
+	if _, err := s.deps.Users.Find(ctx, call.Params.ID); err != nil {
 		return httpapi.List[membershipEntity]{}, err
 	}
 	res, err := s.OfUser(ctx, call.Params.ID, call.Params.Type, req)
@@ -414,7 +414,7 @@ type associationsParams struct {
 
 func (s *Service) handleAssociations(ctx context.Context, call httpapi.Call[httpapi.None, associationsParams]) (Associations, error) {
 	id := call.Params.ID
-	if _, err := s.Users.Find(ctx, id); err != nil {
+	if _, err := s.deps.Users.Find(ctx, id); err != nil {
 		return Associations{}, err
 	}
 	if id != call.Actor.ID() && !call.Actor.Admin() {

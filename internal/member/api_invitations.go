@@ -42,7 +42,7 @@ func (s *Service) presentInvitations(ctx context.Context, invitations ...Invitat
 			ids = append(ids, *i.CreatedByID)
 		}
 	}
-	people, err := s.Users.Briefs(ctx, ids...)
+	people, err := s.deps.Users.Briefs(ctx, ids...)
 	forms := make([]invitationEntity, len(invitations))
 	for n, i := range invitations {
 		forms[n] = invitationEntity{

@@ -34,10 +34,10 @@ func (s *Service) presentRequests(ctx context.Context, requests ...Member) ([]re
 	for i, m := range requests {
 		ids[i] = m.UserID
 	}
-	people, err := s.Users.Briefs(ctx, ids...)
+	people, err := s.deps.Users.Briefs(ctx, ids...)
 	forms := make([]requestEntity, len(requests))
 	for i, m := range requests {
-		forms[i] = requestEntity{Public: s.Users.PublicForm(people[m.UserID]), RequestedAt: httpapi.At(m.RequestedAt)}
+		forms[i] = requestEntity{Public: s.deps.Users.PublicForm(people[m.UserID]), RequestedAt: httpapi.At(m.RequestedAt)}
 	}
 	return forms, err
 }

@@ -18,14 +18,14 @@ func (s *Service) shareEndpoints() []httpapi.Endpoint {
 			Route: "POST /projects/{id}/share", Needs: access.ShareProject, Status: http.StatusCreated,
 			Summary: "Let a group into a project.",
 		}, func(ctx context.Context, a access.Actor, p shareProjectParams) (*Source, error) {
-			return InProjects(s.Projects)(ctx, a, p.ID)
+			return InProjects(s.deps.Projects)(ctx, a, p.ID)
 		},
 			s.handleShareProject),
 		httpapi.On(httpapi.Spec{
 			Route: "POST /groups/{id}/share", Needs: access.ShareGroup, Status: http.StatusCreated,
 			Summary: "Let a group into another group.",
 		}, func(ctx context.Context, a access.Actor, p shareGroupParams) (*Source, error) {
-			return InGroups(s.Groups)(ctx, a, p.ID)
+			return InGroups(s.deps.Groups)(ctx, a, p.ID)
 		},
 			s.handleShareGroup),
 	)
@@ -73,7 +73,7 @@ func (s *Service) handleShareGroup(ctx context.Context, call httpapi.Call[*Sourc
 	if err != nil {
 		return group.Detail{}, err
 	}
-	return s.Groups.Detail(ctx, call.Actor, call.Subject.Entity.ID)
+	return s.deps.Groups.Detail(ctx, call.Actor, call.Subject.Entity.ID)
 }
 
 type unshareParams struct {

@@ -34,11 +34,11 @@ func (s *Service) Invite(ctx context.Context, by access.Actor, src *Source, addr
 	if err := t.check(by, src, s.today()); err != nil {
 		return err
 	}
-	email, holder, err := s.Users.Holder(ctx, address)
+	email, holder, err := s.deps.Users.Holder(ctx, address)
 	if err != nil {
 		return err
 	}
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if holder != nil && (by.Admin() || by.Is(holder.ID) || strings.EqualFold(holder.PublicEmail, email)) {
 			_, err := s.add(ctx, tx, by, src, holder, t)
 			return err
@@ -55,18 +55,18 @@ func (s *Service) invite(ctx context.Context, tx pgx.Tx, by access.Actor, src *S
 	if _, err := tx.Exec(ctx, sqlExpiredInvitation, namespaceID, projectID, email, s.today()); err != nil {
 		return err
 	}
-	i, err := postgres.One[Invitation](ctx, tx, sqlInsertInvitation, namespaceID, projectID, email, t.Level, t.ExpiresAt, author(by), s.Clock.Now())
+	i, err := postgres.One[Invitation](ctx, tx, sqlInsertInvitation, namespaceID, projectID, email, t.Level, t.ExpiresAt, author(by), s.deps.Clock.Now())
 	if err != nil {
 		taken := fault.Say(fault.Conflict, "The member's email address has already been taken")
 		return postgres.Faults{"members_namespace_invite_key": taken, "members_project_invite_key": taken}.Translate(err)
 	}
-	if err := s.Bus.Publish(ctx, tx, Event{What: Created, By: by, Source: src.Entity, Name: email, Level: t.Level}); err != nil {
+	if err := s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, Source: src.Entity, Name: email, Level: t.Level}); err != nil {
 		return err
 	}
-	if !s.Mail.Configured() {
+	if !s.deps.Mail.Configured() {
 		return nil
 	}
-	return s.Queue.Insert(ctx, tx, InviteMailArgs{InvitationID: i.ID})
+	return s.deps.Queue.Insert(ctx, tx, InviteMailArgs{InvitationID: i.ID})
 }
 
 // Invitations lists the addresses that were invited.
@@ -76,13 +76,13 @@ func (s *Service) Invitations(ctx context.Context, src *Source, query string, re
 	if query != "" {
 		l.Where("m.invite_email ilike ?", postgres.LikeContains(query))
 	}
-	return paging.Fetch[Invitation](ctx, s.DB, l.Order(postgres.Key{Expr: "lower(m.invite_email)"}, postgres.Key{Expr: "m.id"}), req, nil)
+	return paging.Fetch[Invitation](ctx, s.deps.DB, l.Order(postgres.Key{Expr: "lower(m.invite_email)"}, postgres.Key{Expr: "m.id"}), req, nil)
 }
 
 // UpdateInvitation changes the terms of an invitation.
 func (s *Service) UpdateInvitation(ctx context.Context, by access.Actor, src *Source, email string, c Changes) (Invitation, error) {
 	var i Invitation
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		before, err := s.lockInvitation(ctx, tx, by, src, email)
 		if err != nil {
 			return err
@@ -91,18 +91,18 @@ func (s *Service) UpdateInvitation(ctx context.Context, by access.Actor, src *So
 		if err := t.check(by, src, s.today()); err != nil {
 			return err
 		}
-		if i, err = postgres.One[Invitation](ctx, tx, sqlUpdateInvitation, before.ID, t.Level, t.ExpiresAt, s.Clock.Now()); err != nil {
+		if i, err = postgres.One[Invitation](ctx, tx, sqlUpdateInvitation, before.ID, t.Level, t.ExpiresAt, s.deps.Clock.Now()); err != nil {
 			return err
 		}
 		change := changeOf(Member{AccessLevel: before.AccessLevel, ExpiresAt: before.ExpiresAt}, Member{AccessLevel: t.Level, ExpiresAt: t.ExpiresAt})
-		return s.Bus.Publish(ctx, tx, Event{What: Updated, By: by, Source: src.Entity, Name: i.InviteEmail, Level: t.Level, Change: change})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Updated, By: by, Source: src.Entity, Name: i.InviteEmail, Level: t.Level, Change: change})
 	})
 	return i, err
 }
 
 // Disinvite takes an invitation back.
 func (s *Service) Disinvite(ctx context.Context, by access.Actor, src *Source, email string) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		i, err := s.lockInvitation(ctx, tx, by, src, email)
 		if err != nil {
 			return err
@@ -110,7 +110,7 @@ func (s *Service) Disinvite(ctx context.Context, by access.Actor, src *Source, e
 		if _, err := tx.Exec(ctx, sqlDelete, i.ID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Destroyed, By: by, Source: src.Entity, Name: i.InviteEmail, Level: i.AccessLevel})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Destroyed, By: by, Source: src.Entity, Name: i.InviteEmail, Level: i.AccessLevel})
 	})
 }
 
@@ -153,11 +153,11 @@ const maxReceived = 100
 
 // Received lists the invitations to the addresses that a person has confirmed.
 func (s *Service) Received(ctx context.Context, userID int64) ([]Received, error) {
-	addresses, err := s.Users.Confirmed(ctx, userID)
+	addresses, err := s.deps.Users.Confirmed(ctx, userID)
 	if err != nil || len(addresses) == 0 {
 		return nil, err
 	}
-	return postgres.All[Received](ctx, s.DB, sqlReceived, addresses, s.today(), maxReceived)
+	return postgres.All[Received](ctx, s.deps.DB, sqlReceived, addresses, s.today(), maxReceived)
 }
 
 // Accept makes somebody a member by an invitation to one of the addresses that
@@ -178,10 +178,10 @@ func (s *Service) Accept(ctx context.Context, by access.Actor, id int64) (Receiv
 		if _, err := tx.Exec(ctx, sqlMakeRoom, namespaceID, projectID, by.ID(), s.today()); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, sqlAccept, r.ID, by.ID(), s.Clock.Now()); err != nil {
+		if _, err := tx.Exec(ctx, sqlAccept, r.ID, by.ID(), s.deps.Clock.Now()); err != nil {
 			return postgres.Faults{"members_namespace_user_key": errExists, "members_project_user_key": errExists}.Translate(err)
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Created, By: by, Source: src.Entity, UserID: by.ID(), Name: by.Person.Name, Level: r.AccessLevel})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, Source: src.Entity, UserID: by.ID(), Name: by.Person.Name, Level: r.AccessLevel})
 	})
 }
 
@@ -192,16 +192,16 @@ func (s *Service) Decline(ctx context.Context, by access.Actor, id int64) (Recei
 		if _, err := tx.Exec(ctx, sqlDelete, r.ID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Destroyed, By: by, Source: r.source().Entity, Name: r.InviteEmail, Level: r.AccessLevel})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Destroyed, By: by, Source: r.source().Entity, Name: r.InviteEmail, Level: r.AccessLevel})
 	})
 }
 
 func (s *Service) answer(ctx context.Context, by access.Actor, id int64, do func(pgx.Tx, Received) error) (r Received, err error) {
-	addresses, err := s.Users.Confirmed(ctx, by.ID())
+	addresses, err := s.deps.Users.Confirmed(ctx, by.ID())
 	if err != nil {
 		return r, err
 	}
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		r, err = postgres.One[Received](ctx, tx, sqlLockReceived, addresses, s.today(), id)
 		if errors.Is(err, postgres.ErrNoRows) {
 			return errNotMember

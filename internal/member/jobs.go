@@ -45,22 +45,22 @@ const invitesADay = 5
 // itself: who follows it signs in, with the address confirmed. No text that
 // people can choose freely stands in it.
 func (s *Service) mailInvitation(ctx context.Context, args InviteMailArgs) error {
-	if !s.Mail.Configured() {
+	if !s.deps.Mail.Configured() {
 		return nil
 	}
-	r, err := postgres.One[Received](ctx, s.DB, sqlInvitation, args.InvitationID)
+	r, err := postgres.One[Received](ctx, s.deps.DB, sqlInvitation, args.InvitationID)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return nil // taken back or accepted
 	}
 	if err != nil {
 		return err
 	}
-	n, err := postgres.Value[int](ctx, s.DB, sqlInvitedSince, r.InviteEmail, s.Clock.Now().Add(-24*time.Hour), invitesADay+1)
+	n, err := postgres.Value[int](ctx, s.deps.DB, sqlInvitedSince, r.InviteEmail, s.deps.Clock.Now().Add(-24*time.Hour), invitesADay+1)
 	if err != nil || n > invitesADay {
 		return err
 	}
-	return s.Mail.Send(ctx, mail.Message{
-		To: r.InviteEmail, Subject: s.ExternalURL.Host + ": You are invited to " + r.Path, Text: inviteText(s.ExternalURL.String(), r),
+	return s.deps.Mail.Send(ctx, mail.Message{
+		To: r.InviteEmail, Subject: s.deps.ExternalURL.Host + ": You are invited to " + r.Path, Text: inviteText(s.deps.ExternalURL.String(), r),
 	})
 }
 
@@ -114,7 +114,7 @@ func (s *Service) Expire(ctx context.Context) error {
 
 func (s *Service) expire(ctx context.Context, find, remove string, tell func(expired) bus.Event) error {
 	for n := expireBatch; n == expireBatch; {
-		err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 			rows, err := postgres.All[expired](ctx, tx, find, s.today(), expireBatch)
 			if err != nil {
 				return err
@@ -123,7 +123,7 @@ func (s *Service) expire(ctx context.Context, find, remove string, tell func(exp
 			ids := make([]int64, n)
 			for i, row := range rows {
 				ids[i] = row.RowID
-				if err := s.Bus.Publish(ctx, tx, tell(row)); err != nil {
+				if err := s.deps.Bus.Publish(ctx, tx, tell(row)); err != nil {
 					return err
 				}
 			}

@@ -24,7 +24,7 @@ func (s *Service) List(ctx context.Context, viewer access.Actor, src *Source, f 
 	if f.Query != "" {
 		pattern = postgres.LikeContains(f.Query)
 		if viewer.Admin() {
-			if _, u, err := s.Users.Holder(ctx, f.Query); err == nil && u != nil {
+			if _, u, err := s.deps.Users.Holder(ctx, f.Query); err == nil && u != nil {
 				holder = u.ID
 			}
 		}
@@ -36,7 +36,7 @@ func (s *Service) List(ctx context.Context, viewer access.Actor, src *Source, f 
 	args = append(args, pattern, f.Query, holder, f.UserIDs, skip)
 
 	upTo := req.Offset() + req.PerPage + 1
-	items, err := postgres.All[Member](ctx, s.DB, sqlList, append(args, upTo, req.PerPage+1, req.Offset())...)
+	items, err := postgres.All[Member](ctx, s.deps.DB, sqlList, append(args, upTo, req.PerPage+1, req.Offset())...)
 	if err != nil {
 		return paging.Result[Member]{}, err
 	}
@@ -45,14 +45,14 @@ func (s *Service) List(ctx context.Context, viewer access.Actor, src *Source, f 
 		res.Items = items[:req.PerPage]
 	}
 	if res.More || (len(items) == 0 && req.Page > 1) {
-		res.Total, err = postgres.Value[int](ctx, s.DB, sqlCount, append(args, paging.MaxTotal+1)...)
+		res.Total, err = postgres.Value[int](ctx, s.deps.DB, sqlCount, append(args, paging.MaxTotal+1)...)
 	}
 	return res, err
 }
 
 // Find reads one member.
 func (s *Service) Find(ctx context.Context, viewer access.Actor, src *Source, userID int64, all bool) (Member, error) {
-	m, err := postgres.One[Member](ctx, s.DB, sqlOne, append(s.doors(viewer, src, all), userID)...)
+	m, err := postgres.One[Member](ctx, s.deps.DB, sqlOne, append(s.doors(viewer, src, all), userID)...)
 	if errors.Is(err, postgres.ErrNoRows) {
 		err = errNotMember
 	}
@@ -95,7 +95,7 @@ func (s *Service) OfUser(ctx context.Context, userID int64, sourceType string, r
 	case "Namespace":
 		l.Where("m.namespace_id is not null")
 	}
-	return paging.Fetch[Membership](ctx, s.DB, l, req, nil)
+	return paging.Fetch[Membership](ctx, s.deps.DB, l, req, nil)
 }
 
 // Associations counts what ties a person to the instance.
@@ -111,6 +111,6 @@ type Associations struct {
 // issues and merge requests.
 func (s *Service) AssociationsOf(ctx context.Context, userID int64) (Associations, error) {
 	var a Associations
-	err := s.DB.QueryRow(ctx, sqlAssociations, userID, s.today()).Scan(&a.GroupsCount, &a.ProjectsCount)
+	err := s.deps.DB.QueryRow(ctx, sqlAssociations, userID, s.today()).Scan(&a.GroupsCount, &a.ProjectsCount)
 	return a, err
 }

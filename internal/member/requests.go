@@ -15,7 +15,7 @@ import (
 
 // Ask notes that someone would like to become a member.
 func (s *Service) Ask(ctx context.Context, by access.Actor, src *Source) (Member, error) {
-	u, err := s.Users.Find(ctx, by.ID())
+	u, err := s.deps.Users.Find(ctx, by.ID())
 	if err != nil {
 		return Member{}, err
 	}
@@ -23,8 +23,8 @@ func (s *Service) Ask(ctx context.Context, by access.Actor, src *Source) (Member
 		return Member{}, fault.New(fault.Forbidden)
 	}
 	var m Member
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		now := s.Clock.Now()
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		now := s.deps.Clock.Now()
 		namespaceID, projectID := src.keys()
 		if _, err := tx.Exec(ctx, sqlExpiredMember, namespaceID, projectID, u.ID, s.today()); err != nil {
 			return err
@@ -40,7 +40,7 @@ func (s *Service) Ask(ctx context.Context, by access.Actor, src *Source) (Member
 func (s *Service) Requests(ctx context.Context, src *Source, req paging.Request) (paging.Result[Member], error) {
 	l := postgres.From("members m join users u on u.id = m.user_id and u.removal is null").Columns(columns).Where("m.requested_at is not null")
 	whereSource(l, src)
-	return paging.Fetch[Member](ctx, s.DB, l.Order(postgres.Key{Expr: "m.user_id"}, postgres.Key{Expr: "m.id"}), req, nil)
+	return paging.Fetch[Member](ctx, s.deps.DB, l.Order(postgres.Key{Expr: "m.user_id"}, postgres.Key{Expr: "m.id"}), req, nil)
 }
 
 func whereSource(l *postgres.List, src *Source) {
@@ -57,7 +57,7 @@ func (s *Service) Approve(ctx context.Context, by access.Actor, src *Source, use
 	if err := t.check(by, src, s.today()); err != nil {
 		return Member{}, err
 	}
-	u, err := s.Users.Find(ctx, userID)
+	u, err := s.deps.Users.Find(ctx, userID)
 	if fault.Is(err, fault.NotFound) {
 		err = errNotMember
 	}
@@ -65,7 +65,7 @@ func (s *Service) Approve(ctx context.Context, by access.Actor, src *Source, use
 		return Member{}, err
 	}
 	var m Member
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := s.lockRequest(ctx, tx, src, userID); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (s *Service) Deny(ctx context.Context, by access.Actor, src *Source, userID
 			return err
 		}
 	}
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		m, err := s.lockRequest(ctx, tx, src, userID)
 		if err != nil {
 			return err

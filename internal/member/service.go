@@ -13,6 +13,7 @@ import (
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/mail"
 	"stithy/internal/platform/postgres"
@@ -34,12 +35,12 @@ type Deps struct {
 }
 
 // Service is the use cases of memberships.
-type Service struct{ Deps }
+type Service struct{ deps Deps }
 
 // New puts the room together.
-func New(d Deps) *Service { return &Service{Deps: d} }
+func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
-func (s *Service) today() time.Time { return s.Clock.Now().UTC() }
+func (s *Service) today() time.Time { return s.deps.Clock.Now().UTC() }
 
 var (
 	errNotMember = fault.Say(fault.NotFound, "404 Not found")
@@ -51,12 +52,12 @@ func (s *Service) Add(ctx context.Context, by access.Actor, src *Source, userID 
 	if err := t.check(by, src, s.today()); err != nil {
 		return Member{}, err
 	}
-	u, err := s.Users.Find(ctx, userID)
+	u, err := s.deps.Users.Find(ctx, userID)
 	if err != nil {
 		return Member{}, err
 	}
 	var m Member
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		m, err = s.add(ctx, tx, by, src, u, t)
 		return err
 	})
@@ -81,11 +82,11 @@ func (s *Service) add(ctx context.Context, tx pgx.Tx, by access.Actor, src *Sour
 	if _, err := tx.Exec(ctx, sqlMakeRoom, namespaceID, projectID, u.ID, s.today()); err != nil {
 		return Member{}, err
 	}
-	m, err := postgres.One[Member](ctx, tx, sqlInsert, namespaceID, projectID, u.ID, t.Level, t.ExpiresAt, nil, author(by), s.Clock.Now())
+	m, err := postgres.One[Member](ctx, tx, sqlInsert, namespaceID, projectID, u.ID, t.Level, t.ExpiresAt, nil, author(by), s.deps.Clock.Now())
 	if err != nil {
 		return Member{}, postgres.Faults{"members_namespace_user_key": errExists, "members_project_user_key": errExists}.Translate(err)
 	}
-	return m, s.Bus.Publish(ctx, tx, Event{What: Created, By: by, Source: src.Entity, UserID: u.ID, Name: u.Name, Level: m.AccessLevel})
+	return m, s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, Source: src.Entity, UserID: u.ID, Name: u.Name, Level: m.AccessLevel})
 }
 
 // author is who a row remembers as its maker.
@@ -161,7 +162,7 @@ func (c Changes) over(t Terms) Terms {
 // Update changes the terms of a membership.
 func (s *Service) Update(ctx context.Context, by access.Actor, src *Source, userID int64, c Changes) (Member, error) {
 	var m Member
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		before, err := s.lock(ctx, tx, src, userID)
 		if err != nil {
 			return err
@@ -176,10 +177,10 @@ func (s *Service) Update(ctx context.Context, by access.Actor, src *Source, user
 		if err := s.checkInherited(ctx, tx, src, userID, t.Level); err != nil {
 			return err
 		}
-		if m, err = postgres.One[Member](ctx, tx, sqlUpdate, before.ID, t.Level, t.ExpiresAt, s.Clock.Now()); err != nil {
+		if m, err = postgres.One[Member](ctx, tx, sqlUpdate, before.ID, t.Level, t.ExpiresAt, s.deps.Clock.Now()); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{
+		return s.deps.Bus.Publish(ctx, tx, Event{
 			What: Updated, By: by, Source: src.Entity, UserID: userID, Name: before.UserName, Level: m.AccessLevel,
 			Change: changeOf(before.Member, m),
 		})
@@ -238,7 +239,7 @@ func (s *Service) Remove(ctx context.Context, by access.Actor, src *Source, user
 			return err
 		}
 	}
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		m, err := s.lock(ctx, tx, src, userID)
 		if err != nil {
 			return err
@@ -250,7 +251,7 @@ func (s *Service) Remove(ctx context.Context, by access.Actor, src *Source, user
 			return err
 		}
 		gone := Event{What: Destroyed, By: by, Source: src.Entity, UserID: userID, Name: m.UserName, Level: m.AccessLevel}
-		if err := s.Bus.Publish(ctx, tx, gone); err != nil {
+		if err := s.deps.Bus.Publish(ctx, tx, gone); err != nil {
 			return err
 		}
 		if !src.isGroup() || keepBelow {
@@ -280,7 +281,7 @@ func (s *Service) removeBelow(ctx context.Context, tx pgx.Tx, from Event) error 
 			}
 			e := from
 			e.Source, e.Level = row.Entity, row.AccessLevel
-			if err := s.Bus.Publish(ctx, tx, e); err != nil {
+			if err := s.deps.Bus.Publish(ctx, tx, e); err != nil {
 				return err
 			}
 		}

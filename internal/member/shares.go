@@ -29,7 +29,7 @@ func (s *Service) Share(ctx context.Context, by access.Actor, src *Source, group
 	if err := t.check(by, src, s.today()); err != nil {
 		return Share{}, err
 	}
-	g, err := s.Groups.Find(ctx, by, groupID)
+	g, err := s.deps.Groups.Find(ctx, by, groupID)
 	if err == nil && g.Kind != group.Shared {
 		err = fault.Missing("Group")
 	}
@@ -37,7 +37,7 @@ func (s *Service) Share(ctx context.Context, by access.Actor, src *Source, group
 		return Share{}, err
 	}
 	share := Share{GroupID: g.ID, Level: t.Level, ExpiresAt: t.ExpiresAt}
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if err := s.checkShare(ctx, tx, src, g); err != nil {
 			return err
 		}
@@ -45,7 +45,7 @@ func (s *Service) Share(ctx context.Context, by access.Actor, src *Source, group
 		if _, err := tx.Exec(ctx, sqlExpiredShare, namespaceID, projectID, g.ID, s.today()); err != nil {
 			return err
 		}
-		share.ID, err = postgres.Value[int64](ctx, tx, sqlShare, g.ID, namespaceID, projectID, t.Level, t.ExpiresAt, s.Clock.Now())
+		share.ID, err = postgres.Value[int64](ctx, tx, sqlShare, g.ID, namespaceID, projectID, t.Level, t.ExpiresAt, s.deps.Clock.Now())
 		if err != nil {
 			return postgres.Faults{
 				"shares_project_group_key":   fault.Say(fault.Conflict, "Group already shared with this group"),
@@ -56,7 +56,7 @@ func (s *Service) Share(ctx context.Context, by access.Actor, src *Source, group
 		if src.isGroup() {
 			what = GroupShared
 		}
-		return s.Bus.Publish(ctx, tx, ShareEvent{What: what, By: by, Source: src.Entity, GroupID: g.ID, Name: g.Name, Level: t.Level})
+		return s.deps.Bus.Publish(ctx, tx, ShareEvent{What: what, By: by, Source: src.Entity, GroupID: g.ID, Name: g.Name, Level: t.Level})
 	})
 	return share, err
 }
@@ -81,7 +81,7 @@ func (s *Service) checkShare(ctx context.Context, tx pgx.Tx, src *Source, g *gro
 
 // Unshare keeps a group out again.
 func (s *Service) Unshare(ctx context.Context, by access.Actor, src *Source, groupID int64) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		namespaceID, projectID := src.keys()
 		name, err := postgres.Value[string](ctx, tx, sqlUnshare, namespaceID, projectID, groupID, s.today())
 		if errors.Is(err, postgres.ErrNoRows) {
@@ -94,6 +94,6 @@ func (s *Service) Unshare(ctx context.Context, by access.Actor, src *Source, gro
 		if src.isGroup() {
 			what = GroupUnshared
 		}
-		return s.Bus.Publish(ctx, tx, ShareEvent{What: what, By: by, Source: src.Entity, GroupID: groupID, Name: name})
+		return s.deps.Bus.Publish(ctx, tx, ShareEvent{What: what, By: by, Source: src.Entity, GroupID: groupID, Name: name})
 	})
 }

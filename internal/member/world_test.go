@@ -24,12 +24,15 @@ import (
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/mail"
+	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
+	"stithy/internal/project/projecttest"
 	"stithy/internal/setting/settingtest"
 	"stithy/internal/token"
+	"stithy/internal/token/tokentest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -72,12 +75,22 @@ func newWorld(t testing.TB) *world {
 	}
 	home := &url.URL{Scheme: "https", Host: "forge.example"}
 	names := wire.Names{Service: "svc", Errors: "errsvc"}
-	w.users = user.New(user.Deps{DB: w.db, Bus: events, Queue: queue, Settings: settings, Clock: now, Log: log, ExternalURL: home, Names: names})
-	w.tokens = token.New(token.Deps{DB: w.db, Bus: events, Box: w.box, Settings: settings, Users: w.users, Clock: now, Log: log, ExternalURL: home, Names: names})
-	w.groups = group.New(group.Deps{DB: w.db, Bus: events, Queue: queue, Settings: settings, Users: w.users, Clock: now, Log: log, ExternalURL: home.String()})
+	w.users = user.New(user.Deps{
+		DB: w.db, Bus: events, Queue: queue, Settings: settings, Clock: now, Log: log, ExternalURL: home, Names: names,
+		Hasher: secretbox.NewHasher(1),
+	})
+	w.tokens = token.New(token.Deps{
+		DB: w.db, Bus: events, Box: w.box, Settings: settings, Users: w.users, Clock: now, Log: log, ExternalURL: home, Names: names,
+		OAuth: tokentest.NoResolver{}, Jobs: tokentest.NoResolver{},
+	})
+	w.groups = group.New(group.Deps{
+		DB: w.db, Bus: events, Queue: queue, Settings: settings, Users: w.users, Clock: now, Log: log, ExternalURL: home.String(),
+		Projects: grouptest.NoProjects{},
+	})
 	w.projects = project.New(project.Deps{
 		DB: w.db, Bus: events, Queue: queue, Settings: settings, Users: w.users, Groups: w.groups, Clock: now, Log: log,
 		ExternalURL: home.String(), Names: names,
+		Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
 	})
 	bus.When(events, w.projects.OnGroupLowering)
 	w.members = member.New(member.Deps{

@@ -62,13 +62,11 @@ type exchange struct {
 func (d *Door) Handler() http.Handler {
 	routes := d.routes()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &exchange{w: w, r: r}
+		about := httpapi.RecorderOf(r.Context())
+		x := &exchange{w: w, r: r, address: about.Address}
 		rt, known := routes[r.URL.Path]
-		if wit, ok := w.(httpapi.Witness); ok {
-			x.address = wit.Address()
-			if known {
-				wit.Saw(r.URL.Path, access.Actor{})
-			}
+		if known {
+			about.SetRoute(r.URL.Path, access.Actor{})
 		}
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -104,7 +102,7 @@ func (d *Door) Handler() http.Handler {
 // address, and answers it when there were too many.
 func (d *Door) throttled(x *exchange) bool {
 	if x.r.Method == http.MethodPost {
-		rule, active := d.Settings.ProtectedPath(x.r.URL.Path, false)
+		rule, active := d.deps.Settings.ProtectedPath(x.r.URL.Path, false)
 		if active && d.Throttle.Over(x.r.Context(), x.w, rule, 0, x.address) {
 			return true
 		}
@@ -277,10 +275,7 @@ func (x *exchange) fail(err error, log *slog.Logger) {
 			r, _ = Refused(refuse(Unavailable))
 			x.w.Header().Set("Retry-After", httpapi.RetryAfter)
 		}
-		attrs := []any{"error", err.Error(), "route", x.r.URL.Path, httpapi.Cause(err)}
-		if wit, isWitness := x.w.(httpapi.Witness); isWitness {
-			attrs = append(attrs, "request_id", wit.RequestID())
-		}
+		attrs := []any{"error", err.Error(), "route", x.r.URL.Path, "request_id", httpapi.RecorderOf(x.r.Context()).RequestID, httpapi.Cause(err)}
 		if x.r.Context().Err() == nil {
 			log.Error("request failed", attrs...)
 		}

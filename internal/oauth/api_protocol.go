@@ -94,7 +94,7 @@ func (d *Door) handleInfo(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	left := int64(i.ExpiresAt.Sub(d.Clock.Now()).Seconds())
+	left := int64(i.ExpiresAt.Sub(d.deps.Clock.Now()).Seconds())
 	x.json(http.StatusOK, infoForm{
 		ResourceOwnerID: i.UserID, Scope: i.Scopes, ExpiresIn: left, Application: applicationForm{UID: i.ApplicationUID},
 		CreatedAt: i.CreatedAt.Unix(), Scopes: i.Scopes, ExpiresInSeconds: left,
@@ -169,7 +169,7 @@ type configuration struct {
 
 func (d *Door) handleDiscovery(x *exchange) error {
 	grants := []string{"authorization_code", "refresh_token"}
-	if d.PasswordGrant {
+	if d.deps.PasswordGrant {
 		grants = append(grants, "password")
 	}
 	claims := []string{
@@ -179,7 +179,7 @@ func (d *Door) handleDiscovery(x *exchange) error {
 	for _, role := range []access.Role{access.Owner, access.Maintainer, access.Developer} {
 		claims = append(claims, d.roleClaim(role))
 	}
-	base := d.ExternalURL
+	base := d.deps.ExternalURL
 	x.w.Header().Set("Cache-Control", "max-age=3600, public")
 	x.json(http.StatusOK, configuration{
 		Issuer: base, AuthorizationEndpoint: base + "/oauth/authorize", TokenEndpoint: base + "/oauth/token",
@@ -199,7 +199,7 @@ func (d *Door) handleWebfinger(x *exchange) error {
 	}
 	x.json(http.StatusOK, map[string]any{
 		"subject": x.params["resource"],
-		"links":   []map[string]string{{"rel": "http://openid.net/specs/connect/1.0/issuer", "href": d.ExternalURL + "/"}},
+		"links":   []map[string]string{{"rel": "http://openid.net/specs/connect/1.0/issuer", "href": d.deps.ExternalURL + "/"}},
 	})
 	return nil
 }

@@ -33,7 +33,7 @@ func found(a Application, err error) (*Application, error) {
 // Find reads an application that the actor may manage: their own, or any if
 // they administer.
 func (s *Service) Find(ctx context.Context, by access.Actor, id int64) (*Application, error) {
-	return managed(by)(found(postgres.One[Application](ctx, s.DB, sqlApplication, id)))
+	return managed(by)(found(postgres.One[Application](ctx, s.deps.DB, sqlApplication, id)))
 }
 
 func managed(by access.Actor) func(*Application, error) (*Application, error) {
@@ -47,16 +47,16 @@ func managed(by access.Actor) func(*Application, error) (*Application, error) {
 
 // OfInstance lists the applications of the instance, oldest first.
 func (s *Service) OfInstance(ctx context.Context) ([]Application, error) {
-	return postgres.All[Application](ctx, s.DB, sqlOfInstance, mostListed)
+	return postgres.All[Application](ctx, s.deps.DB, sqlOfInstance, mostListed)
 }
 
 // OfOwner lists the applications that a person registered, oldest first.
 func (s *Service) OfOwner(ctx context.Context, userID int64) ([]Application, error) {
-	return postgres.All[Application](ctx, s.DB, sqlOfOwner, userID, mostListed)
+	return postgres.All[Application](ctx, s.deps.DB, sqlOfOwner, userID, mostListed)
 }
 
 func (s *Service) newClientSecret() secretbox.Secret {
-	return secretbox.Secret(s.Names.TokenPrefix(wire.OAuthSecret)) + newSecret()
+	return secretbox.Secret(s.deps.Names.TokenPrefix(wire.OAuthSecret)) + newSecret()
 }
 
 // Create registers an application and returns its secret, which is not kept.
@@ -69,13 +69,13 @@ func (s *Service) Create(ctx context.Context, by access.Actor, owner *int64, d D
 		return nil, "", err
 	}
 	secret = s.newClientSecret()
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		a, err = found(postgres.One[Application](ctx, tx, sqlCreateApplication, newSecret().Reveal(), owner, d.Name,
-			s.digest(secretKind, secret.Reveal()), d.RedirectURI, d.Scopes, d.Confidential, d.Trusted, s.Clock.Now()))
+			s.digest(secretKind, secret.Reveal()), d.RedirectURI, d.Scopes, d.Confidential, d.Trusted, s.deps.Clock.Now()))
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Created, By: by, Application: *a})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, Application: *a})
 	})
 	return a, secret, err
 }
@@ -86,7 +86,7 @@ func (s *Service) mayRegister(by access.Actor, owner *int64, d Draft) error {
 	switch {
 	case by.Admin():
 		return nil
-	case owner == nil || !by.Is(*owner) || d.Trusted || !s.Settings.Current().UserOAuthApplications:
+	case owner == nil || !by.Is(*owner) || d.Trusted || !s.deps.Settings.Current().UserOAuthApplications:
 		return fault.New(fault.Forbidden)
 	}
 	return nil
@@ -126,14 +126,14 @@ func (s *Service) Delete(ctx context.Context, by access.Actor, id int64) error {
 func (s *Service) change(ctx context.Context, by access.Actor, id int64, what What,
 	do func(tx pgx.Tx, now time.Time, a *Application) (*Application, error),
 ) (a *Application, err error) {
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if a, err = managed(by)(found(postgres.One[Application](ctx, tx, sqlLockApplication, id))); err != nil {
 			return err
 		}
-		if a, err = do(tx, s.Clock.Now(), a); err != nil {
+		if a, err = do(tx, s.deps.Clock.Now(), a); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: what, By: by, Application: *a})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: what, By: by, Application: *a})
 	})
 	return a, err
 }
@@ -150,12 +150,12 @@ type Grant struct {
 
 // Authorized lists the applications that act for a person.
 func (s *Service) Authorized(ctx context.Context, userID int64) ([]Grant, error) {
-	return postgres.All[Grant](ctx, s.DB, sqlAuthorized, userID, mostListed)
+	return postgres.All[Grant](ctx, s.deps.DB, sqlAuthorized, userID, mostListed)
 }
 
 // Withdraw ends all that a person granted an application, at once.
 func (s *Service) Withdraw(ctx context.Context, by access.Actor, u *user.User, applicationID int64) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		a, err := found(postgres.One[Application](ctx, tx, sqlApplication, applicationID))
 		if err != nil {
 			return err
@@ -163,7 +163,7 @@ func (s *Service) Withdraw(ctx context.Context, by access.Actor, u *user.User, a
 		if err := s.lock(ctx, tx, u.ID, &applicationID); err != nil {
 			return err
 		}
-		now := s.Clock.Now()
+		now := s.deps.Clock.Now()
 		if _, err := tx.Exec(ctx, sqlVoidCodes, u.ID, applicationID, now); err != nil {
 			return err
 		}
@@ -174,6 +174,6 @@ func (s *Service) Withdraw(ctx context.Context, by access.Actor, u *user.User, a
 		if done.RowsAffected() == 0 {
 			return errNoApplication
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Withdrawn, By: by, Application: *a, For: u})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Withdrawn, By: by, Application: *a, For: u})
 	})
 }

@@ -63,7 +63,7 @@ func (s *Service) application(ctx context.Context, uid string) (*Application, er
 	if !wellFormed(uid) {
 		return nil, refuse(InvalidClient)
 	}
-	app, err := found(postgres.One[Application](ctx, s.DB, sqlApplicationByUID, uid))
+	app, err := found(postgres.One[Application](ctx, s.deps.DB, sqlApplicationByUID, uid))
 	if fault.Is(err, fault.NotFound) {
 		return nil, refuse(InvalidClient)
 	}
@@ -114,7 +114,7 @@ var powerful = access.Scopes{
 // KeptFrom reports whether the instance keeps its administrators from this
 // application.
 func (s *Service) KeptFrom(u *user.User, app *Application) bool {
-	return u.Admin && s.Settings.Current().DisableAdminOAuthScopes && !app.Trusted &&
+	return u.Admin && s.deps.Settings.Current().DisableAdminOAuthScopes && !app.Trusted &&
 		slices.ContainsFunc(app.Scopes, powerful.Has)
 }
 
@@ -127,20 +127,20 @@ func (s *Service) Agreed(ctx context.Context, u *user.User, req *Request) (bool,
 	if !req.Application.Confidential {
 		return false, nil
 	}
-	return postgres.Value[bool](ctx, s.DB, sqlConsented, u.ID, req.Application.ID, req.Ask.RedirectURI, req.Scopes)
+	return postgres.Value[bool](ctx, s.deps.DB, sqlConsented, u.ID, req.Application.ID, req.Ask.RedirectURI, req.Scopes)
 }
 
 // Approve gives the application a code for the consent of a person who is
 // signed in, and returns the address to send that person to.
 func (s *Service) Approve(ctx context.Context, by access.Actor, u *user.User, req *Request) (string, error) {
-	code, now := newSecret(), s.Clock.Now()
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	code, now := newSecret(), s.deps.Clock.Now()
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, sqlInsertCode, req.Application.ID, u.ID, s.digest(codeKind, code.Reveal()), req.Ask.RedirectURI,
 			req.Scopes, optional(req.Ask.CodeChallenge), optional(req.Ask.Nonce), by.Credential.ID, now, now.Add(codeLife))
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Authorized, By: by, Application: *req.Application, For: u})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Authorized, By: by, Application: *req.Application, For: u})
 	})
 	if err != nil {
 		return "", err
@@ -173,7 +173,7 @@ func (s *Service) answer(ask Ask, pairs ...string) string {
 	if ask.State != "" {
 		pairs = append(pairs, "state", ask.State)
 	}
-	pairs = append(pairs, "iss", s.ExternalURL)
+	pairs = append(pairs, "iss", s.deps.ExternalURL)
 	var b strings.Builder
 	b.WriteString(ask.RedirectURI)
 	separator := "?"

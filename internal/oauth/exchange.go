@@ -47,7 +47,7 @@ func (s *Service) Exchange(ctx context.Context, x Exchange) (*Issued, error) {
 	case "refresh_token":
 		return s.refresh(ctx, x)
 	case "password":
-		if s.PasswordGrant {
+		if s.deps.PasswordGrant {
 			return s.exchangePassword(ctx, x)
 		}
 	}
@@ -81,7 +81,7 @@ func (s *Service) exchangeCode(ctx context.Context, x Exchange) (*Issued, error)
 	if err != nil {
 		return nil, err
 	}
-	c, err := postgres.One[code](ctx, s.DB, sqlCode, s.digest(codeKind, x.Code))
+	c, err := postgres.One[code](ctx, s.deps.DB, sqlCode, s.digest(codeKind, x.Code))
 	if errors.Is(err, postgres.ErrNoRows) || err == nil && c.ApplicationID != app.ID {
 		return nil, refuse(InvalidGrant)
 	}
@@ -128,18 +128,18 @@ func (s *Service) replayed(ctx context.Context, tx pgx.Tx, app *Application, u *
 }
 
 func (s *Service) endFamily(ctx context.Context, tx pgx.Tx, family int64, e Event) error {
-	ended, err := tx.Exec(ctx, sqlRevokeFamily, family, s.Clock.Now())
+	ended, err := tx.Exec(ctx, sqlRevokeFamily, family, s.deps.Clock.Now())
 	if err != nil || ended.RowsAffected() == 0 {
 		return err
 	}
-	return s.Bus.Publish(ctx, tx, e)
+	return s.deps.Bus.Publish(ctx, tx, e)
 }
 
 func (s *Service) refresh(ctx context.Context, x Exchange) (*Issued, error) {
 	if x.RefreshToken == "" {
 		return nil, missing("refresh_token")
 	}
-	old, err := postgres.One[Token](ctx, s.DB, sqlByRefresh, s.digest(refreshKind, x.RefreshToken))
+	old, err := postgres.One[Token](ctx, s.deps.DB, sqlByRefresh, s.digest(refreshKind, x.RefreshToken))
 	if errors.Is(err, postgres.ErrNoRows) {
 		return nil, refuse(InvalidGrant)
 	}
@@ -195,11 +195,11 @@ func (s *Service) exchangePassword(ctx context.Context, x Exchange) (*Issued, er
 		}
 		allowed = app.Scopes
 	}
-	if !s.Settings.Current().PasswordAuthenticationEnabledForWeb || x.Username == "" || x.Password == "" {
+	if !s.deps.Settings.Current().PasswordAuthenticationEnabledForWeb || x.Username == "" || x.Password == "" {
 		return nil, refuse(InvalidGrant)
 	}
-	u, err := s.Password(ctx, x.Username, x.Password, x.From)
-	if err == nil && !passwordIsEnough(u, s.Settings.Current().RequireTwoFactorAuthentication, s.Settings.Current().RequireAdminTwoFactorAuthentication) {
+	u, err := s.deps.Password(ctx, x.Username, x.Password, x.From)
+	if err == nil && !passwordIsEnough(u, s.deps.Settings.Current().RequireTwoFactorAuthentication, s.deps.Settings.Current().RequireAdminTwoFactorAuthentication) {
 		return nil, refuse(InvalidGrant)
 	}
 	if _, shown := fault.Of(err); shown {
@@ -243,9 +243,9 @@ type grantee struct {
 // to its grants. What give does is kept also when it gives nothing, which the
 // application learns as an invalid grant.
 func (s *Service) issue(ctx context.Context, g grantee, give func(tx pgx.Tx, u *user.User, now time.Time) (*Issued, error)) (*Issued, error) {
-	u, err := s.Users.Find(ctx, g.userID)
+	u, err := s.deps.Users.Find(ctx, g.userID)
 	if err == nil {
-		err = s.Tokens.Admits(u)
+		err = s.deps.Tokens.Admits(u)
 	}
 	if _, shown := fault.Of(err); shown {
 		return nil, refuse(InvalidGrant)
@@ -260,7 +260,7 @@ func (s *Service) issue(ctx context.Context, g grantee, give func(tx pgx.Tx, u *
 		}
 	}
 	var issued *Issued
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		var appID *int64
 		if g.app != nil {
 			appID = &g.app.ID
@@ -268,7 +268,7 @@ func (s *Service) issue(ctx context.Context, g grantee, give func(tx pgx.Tx, u *
 		if err := s.lock(ctx, tx, g.userID, appID); err != nil {
 			return err
 		}
-		if issued, err = give(tx, u, s.Clock.Now()); err != nil || issued == nil || identify == nil {
+		if issued, err = give(tx, u, s.deps.Clock.Now()); err != nil || issued == nil || identify == nil {
 			return err
 		}
 		issued.IDToken, err = identify(issued.Token)

@@ -30,7 +30,7 @@ const (
 
 // Sweep removes what has been dead for long.
 func (s *Service) Sweep(ctx context.Context) error {
-	now := s.Clock.Now()
+	now := s.deps.Clock.Now()
 	for _, dead := range []struct {
 		sql    string
 		before time.Time
@@ -40,7 +40,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 		{sqlSweepSpent, now.Add(-rememberCodes)},
 	} {
 		for {
-			gone, err := s.DB.Exec(ctx, dead.sql, dead.before, sweepBatch)
+			gone, err := s.deps.DB.Exec(ctx, dead.sql, dead.before, sweepBatch)
 			if err != nil {
 				return fmt.Errorf("sweeping codes and tokens: %w", err)
 			}

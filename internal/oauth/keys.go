@@ -45,10 +45,10 @@ func keyPlace(kid string) string { return "signing_keys.sealed_key:" + kid }
 // signingKey is the key to sign with for a purpose. The first who needs one
 // makes it.
 func (s *Service) signingKey(ctx context.Context, purpose string) (kid string, key *rsa.PrivateKey, err error) {
-	row, err := postgres.One[keyRow](ctx, s.DB, sqlActiveKey, purpose)
+	row, err := postgres.One[keyRow](ctx, s.deps.DB, sqlActiveKey, purpose)
 	if errors.Is(err, postgres.ErrNoRows) {
 		if err = s.makeKey(ctx, purpose); err == nil {
-			row, err = postgres.One[keyRow](ctx, s.DB, sqlActiveKey, purpose)
+			row, err = postgres.One[keyRow](ctx, s.deps.DB, sqlActiveKey, purpose)
 		}
 	}
 	if err != nil {
@@ -68,11 +68,11 @@ func (s *Service) makeKey(ctx context.Context, purpose string) error {
 		return err
 	}
 	kid := thumbprint(&key.PublicKey)
-	sealed, err := s.Box.Seal(der, keyPlace(kid))
+	sealed, err := s.deps.Box.Seal(der, keyPlace(kid))
 	if err != nil {
 		return err
 	}
-	_, err = s.DB.Exec(ctx, sqlAddKey, kid, purpose, rs256, sealed, s.Clock.Now())
+	_, err = s.deps.DB.Exec(ctx, sqlAddKey, kid, purpose, rs256, sealed, s.deps.Clock.Now())
 	return err
 }
 
@@ -82,7 +82,7 @@ func (s *Service) open(row keyRow) (*rsa.PrivateKey, error) {
 	if key := s.keys.opened[row.KID]; key != nil {
 		return key, nil
 	}
-	der, err := s.Box.Open(row.SealedKey, keyPlace(row.KID))
+	der, err := s.deps.Box.Open(row.SealedKey, keyPlace(row.KID))
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (s *Service) PublicKeys(ctx context.Context) ([]PublicKey, error) {
 		if _, _, err := s.signingKey(ctx, purpose); err != nil { // there is one from the first question on
 			return nil, err
 		}
-		rows, err := postgres.All[keyRow](ctx, s.DB, sqlKeys, purpose)
+		rows, err := postgres.All[keyRow](ctx, s.deps.DB, sqlKeys, purpose)
 		if err != nil {
 			return nil, err
 		}

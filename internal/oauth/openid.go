@@ -37,10 +37,10 @@ type Claims struct {
 func (s *Service) claims(u *user.User, scopes access.Scopes) Claims {
 	c := Claims{
 		Subject: strconv.FormatInt(u.ID, 10), Name: u.Name, Nickname: u.Username, PreferredUsername: u.Username,
-		Website: u.WebsiteURL, Profile: s.ExternalURL + "/" + u.Username, Email: u.PublicEmail,
+		Website: u.WebsiteURL, Profile: s.deps.ExternalURL + "/" + u.Username, Email: u.PublicEmail,
 	}
 	if u.Avatar != "" {
-		c.Picture = s.ExternalURL + "/uploads/-/system/user/avatar/" + c.Subject + "/" + u.Avatar
+		c.Picture = s.deps.ExternalURL + "/uploads/-/system/user/avatar/" + c.Subject + "/" + u.Avatar
 	}
 	if scopes.Has(access.ScopeEmail) {
 		c.Email = u.Email
@@ -64,7 +64,7 @@ type membership struct {
 }
 
 func (s *Service) directGroups(ctx context.Context, u *user.User) ([]membership, error) {
-	return postgres.All[membership](ctx, s.DB, sqlDirectGroups, u.ID, s.Clock.Now())
+	return postgres.All[membership](ctx, s.deps.DB, sqlDirectGroups, u.ID, s.deps.Clock.Now())
 }
 
 // UserInfo tells an application about the person it acts for. ok is false
@@ -78,7 +78,7 @@ func (s *Service) UserInfo(ctx context.Context, secret string) (c Claims, ok boo
 	if !scopes.Has(access.ScopeOpenID) {
 		return c, false, nil
 	}
-	u, err := s.Users.Find(ctx, actor.ID())
+	u, err := s.deps.Users.Find(ctx, actor.ID())
 	if err != nil {
 		return c, false, err
 	}
@@ -86,7 +86,7 @@ func (s *Service) UserInfo(ctx context.Context, secret string) (c Claims, ok boo
 	if !opensGroups(scopes) {
 		return c, true, nil
 	}
-	if c.Groups, err = postgres.Values[string](ctx, s.DB, sqlGroups, u.ID, s.Clock.Now()); err != nil {
+	if c.Groups, err = postgres.Values[string](ctx, s.deps.DB, sqlGroups, u.ID, s.deps.Clock.Now()); err != nil {
 		return c, false, err
 	}
 	direct, err := s.directGroups(ctx, u)
@@ -116,7 +116,7 @@ func (s *Service) identifier(ctx context.Context, g grantee, u *user.User) (func
 	if err != nil {
 		return nil, err
 	}
-	claims := idClaims{Claims: s.claims(u, g.scopes), Issuer: s.ExternalURL, Audience: g.app.UID}
+	claims := idClaims{Claims: s.claims(u, g.scopes), Issuer: s.deps.ExternalURL, Audience: g.app.UID}
 	if g.nonce != nil {
 		claims.Nonce = *g.nonce
 	}
@@ -142,5 +142,5 @@ func (s *Service) identifier(ctx context.Context, g grantee, u *user.User) (func
 
 // roleClaim names the member that lists the groups of one role.
 func (s *Service) roleClaim(role access.Role) string {
-	return "https://" + s.Names.Service + ".org/claims/groups/" + strings.ToLower(role.String())
+	return "https://" + s.deps.Names.Service + ".org/claims/groups/" + strings.ToLower(role.String())
 }

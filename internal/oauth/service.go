@@ -11,6 +11,7 @@ import (
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/setting"
@@ -39,18 +40,18 @@ type Deps struct {
 
 // Service is the use cases of the provider.
 type Service struct {
-	Deps
+	deps Deps
 	keys keyring
 }
 
 // New puts the room together.
 func New(d Deps) *Service {
 	d.ExternalURL = strings.TrimSuffix(d.ExternalURL, "/")
-	return &Service{Deps: d}
+	return &Service{deps: deps.Complete(d)}
 }
 
 func (s *Service) digest(kind access.Kind, secret string) []byte {
-	return s.Box.Digest(string(kind), secret)
+	return s.deps.Box.Digest(string(kind), secret)
 }
 
 // lock makes what concerns one person's grants wait for each other, and keeps

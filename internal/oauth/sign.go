@@ -20,7 +20,7 @@ var ErrAudience = errors.New("oauth: the audience is an application of this inst
 // token of a job names an application of this instance, which is ErrAudience;
 // the key is another one as well.
 func (s *Service) SignForJob(ctx context.Context, audience []string, claims map[string]any) (string, error) {
-	known, err := postgres.Value[bool](ctx, s.DB, sqlAnyApplication, audience)
+	known, err := postgres.Value[bool](ctx, s.deps.DB, sqlAnyApplication, audience)
 	if err == nil && known {
 		err = ErrAudience
 	}

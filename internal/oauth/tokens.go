@@ -29,14 +29,14 @@ func (s *Service) Bearer(ctx context.Context, p access.Presented) (*user.User, a
 	if !wellFormed(p.Secret) {
 		return nil, access.Credential{}, nil
 	}
-	b, err := postgres.One[bearer](ctx, s.DB, sqlBearer, s.digest(access.OAuthToken, p.Secret))
+	b, err := postgres.One[bearer](ctx, s.deps.DB, sqlBearer, s.digest(access.OAuthToken, p.Secret))
 	if errors.Is(err, postgres.ErrNoRows) {
 		return nil, access.Credential{}, nil
 	}
 	switch {
 	case err != nil:
 		return nil, access.Credential{}, err
-	case !s.Clock.Now().Before(b.ExpiresAt):
+	case !s.deps.Clock.Now().Before(b.ExpiresAt):
 		return nil, access.Credential{}, fault.Say(fault.TokenUnusable, "Token is expired. You can either do re-authorization or token refresh.")
 	case b.RevokedAt != nil:
 		return nil, access.Credential{}, fault.Say(fault.TokenUnusable, "Token was revoked. You have to re-authorize from the user.")
@@ -46,7 +46,7 @@ func (s *Service) Bearer(ctx context.Context, p access.Presented) (*user.User, a
 
 // present finds who a bearer token speaks for, in the words of the protocol.
 func (s *Service) present(ctx context.Context, secret string) (access.Actor, error) {
-	actor, err := s.Tokens.Authenticate(ctx, access.Presented{Secret: secret, Kinds: []access.Kind{access.OAuthToken}})
+	actor, err := s.deps.Tokens.Authenticate(ctx, access.Presented{Secret: secret, Kinds: []access.Kind{access.OAuthToken}})
 	if _, shown := fault.Of(err); shown {
 		return actor, refuse(InvalidToken)
 	}
@@ -65,13 +65,13 @@ func (s *Service) Info(ctx context.Context, secret string) (*Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := postgres.One[Token](ctx, s.DB, sqlToken, actor.Credential.ID)
+	t, err := postgres.One[Token](ctx, s.deps.DB, sqlToken, actor.Credential.ID)
 	if err != nil {
 		return nil, err
 	}
 	i := &Info{Token: t}
 	if t.ApplicationID != nil {
-		app, err := postgres.One[Application](ctx, s.DB, sqlApplication, *t.ApplicationID)
+		app, err := postgres.One[Application](ctx, s.deps.DB, sqlApplication, *t.ApplicationID)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (s *Service) lookup(ctx context.Context, q postgres.Querier, secret, hint s
 // dead is revoked already. Only the application itself ends the token of one
 // that can keep a secret; any other token is ended by whoever holds it.
 func (s *Service) Revoke(ctx context.Context, c Client, secret, hint string) error {
-	t, _, err := s.lookup(ctx, s.DB, secret, hint)
+	t, _, err := s.lookup(ctx, s.deps.DB, secret, hint)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (s *Service) Revoke(ctx context.Context, c Client, secret, hint string) err
 		return err
 	}
 	if t.ApplicationID != nil {
-		app, err := postgres.One[Application](ctx, s.DB, sqlApplication, *t.ApplicationID)
+		app, err := postgres.One[Application](ctx, s.deps.DB, sqlApplication, *t.ApplicationID)
 		if err != nil {
 			return err
 		}
@@ -121,11 +121,11 @@ func (s *Service) Revoke(ctx context.Context, c Client, secret, hint string) err
 			return &Error{Code: UnauthorizedClient, Text: "You are not authorized to revoke this token"}
 		}
 	}
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if err := s.lock(ctx, tx, t.UserID, t.ApplicationID); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, sqlRevokeFamily, t.FamilyID, s.Clock.Now())
+		_, err := tx.Exec(ctx, sqlRevokeFamily, t.FamilyID, s.deps.Clock.Now())
 		return err
 	})
 	if fault.Is(err, fault.NotFound) {
@@ -166,19 +166,19 @@ func (s *Service) Introspect(ctx context.Context, c Client, bearer, secret, hint
 	if err != nil {
 		return nil, err
 	}
-	t, isRefresh, err := s.lookup(ctx, s.DB, secret, hint)
+	t, isRefresh, err := s.lookup(ctx, s.deps.DB, secret, hint)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if t.ApplicationID == nil || *t.ApplicationID != app.ID || t.RevokedAt != nil || !isRefresh && !s.Clock.Now().Before(t.ExpiresAt) {
+	if t.ApplicationID == nil || *t.ApplicationID != app.ID || t.RevokedAt != nil || !isRefresh && !s.deps.Clock.Now().Before(t.ExpiresAt) {
 		return nil, nil
 	}
-	u, err := s.Users.Find(ctx, t.UserID)
+	u, err := s.deps.Users.Find(ctx, t.UserID)
 	if err == nil {
-		err = s.Tokens.Admits(u)
+		err = s.deps.Tokens.Admits(u)
 	}
 	if _, shown := fault.Of(err); shown {
 		return nil, nil
@@ -192,12 +192,12 @@ func (s *Service) holder(ctx context.Context, secret string) (*Application, erro
 	if err != nil {
 		return nil, err
 	}
-	t, err := postgres.One[Token](ctx, s.DB, sqlToken, actor.Credential.ID)
+	t, err := postgres.One[Token](ctx, s.deps.DB, sqlToken, actor.Credential.ID)
 	if err != nil {
 		return nil, err
 	}
 	if t.ApplicationID == nil {
 		return nil, refuse(InvalidToken)
 	}
-	return found(postgres.One[Application](ctx, s.DB, sqlApplication, *t.ApplicationID))
+	return found(postgres.One[Application](ctx, s.deps.DB, sqlApplication, *t.ApplicationID))
 }

@@ -26,6 +26,7 @@ import (
 	"stithy/internal/kit/wire"
 	"stithy/internal/oauth"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/ratelimit"
@@ -33,6 +34,7 @@ import (
 	"stithy/internal/setting"
 	"stithy/internal/setting/settingtest"
 	"stithy/internal/token"
+	"stithy/internal/token/tokentest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -76,16 +78,21 @@ func newWorld(t testing.TB) *world {
 	})
 	base, names, box := &url.URL{Scheme: "https", Host: "forge.example"}, wire.Names{Service: "svc", Errors: "errsvc"}, secretbox.Random()
 	w.settings = settingtest.New(t, db)
-	users := user.New(user.Deps{DB: db, Bus: events, Settings: w.settings, Clock: now, Log: log, ExternalURL: base, Names: names})
+	users := user.New(user.Deps{
+		DB: db, Bus: events, Settings: w.settings, Clock: now, Log: log, ExternalURL: base, Names: names,
+		Queue: &jobqueue.Queue{}, Hasher: secretbox.NewHasher(1),
+	})
+	var late struct{ token.Resolver }
 	tokens := token.New(token.Deps{
 		DB: db, Bus: events, Box: box, Settings: w.settings, Users: users, Clock: now, Log: log, ExternalURL: base, Names: names, Impersonation: true,
+		OAuth: &late, Jobs: tokentest.NoResolver{},
 	})
 	w.Deps = oauth.Deps{
 		DB: db, Bus: events, Box: box, Settings: w.settings, Users: users, Tokens: tokens, Clock: now, ExternalURL: home + "/", Names: names,
 		PasswordGrant: true, Password: w.check,
 	}
 	w.serve(t, w.Deps)
-	tokens.Resolve(access.OAuthToken, w.service.Bearer)
+	late.Resolver = w.service
 	who := func(_ context.Context, call httpapi.Call[httpapi.None, httpapi.None]) (int64, error) {
 		return call.Actor.ID(), nil
 	}

@@ -27,7 +27,7 @@ var (
 // ArchivedBefore is the time before which jobs were made that are kept as they
 // are; the zero time when there is no such limit.
 func (s *Service) ArchivedBefore() time.Time {
-	age := string(s.Settings.Current().ArchiveBuildsInHumanReadable)
+	age := string(s.deps.Settings.Current().ArchiveBuildsInHumanReadable)
 	if age == "" {
 		return time.Time{}
 	}
@@ -35,7 +35,7 @@ func (s *Service) ArchivedBefore() time.Time {
 	if err != nil || never || d <= 0 {
 		return time.Time{}
 	}
-	return s.Clock.Now().Add(-d)
+	return s.deps.Clock.Now().Add(-d)
 }
 
 // Archived reports whether a job is kept as it is.
@@ -56,7 +56,7 @@ func (s *Service) MayUpdate(ctx context.Context, by access.Actor, p *project.Pro
 	if !access.Holds(by, access.UpdateJobs, p.Place()) {
 		return false, nil
 	}
-	return s.Repositories.MayUpdateRef(ctx, by, p, pl.Ref, pl.Tag)
+	return s.deps.Repositories.MayUpdateRef(ctx, by, p, pl.Ref, pl.Tag)
 }
 
 // act locks the pipeline of a job for somebody who may change it now, and lets
@@ -66,7 +66,7 @@ func (s *Service) act(ctx context.Context, by access.Actor, p *project.Project, 
 	if err != nil {
 		return nil, err
 	}
-	pl, err := s.Known(ctx, s.DB, j.PipelineID)
+	pl, err := s.Known(ctx, s.deps.DB, j.PipelineID)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (s *Service) act(ctx context.Context, by access.Actor, p *project.Project, 
 	if s.Archived(j) {
 		return nil, fault.New(fault.Forbidden)
 	}
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		t, latest, err := s.beginOf(ctx, tx, jobID)
 		if err != nil {
 			return err
@@ -102,7 +102,7 @@ func (s *Service) CancelJob(ctx context.Context, by access.Actor, p *project.Pro
 			return j, nil
 		}
 		if j.DownstreamID != nil {
-			if err := s.Queue.Insert(ctx, t.tx, CancelArgs{PipelineID: *j.DownstreamID}, jobqueue.Unique()); err != nil {
+			if err := s.deps.Queue.Insert(ctx, t.tx, CancelArgs{PipelineID: *j.DownstreamID}, jobqueue.Unique()); err != nil {
 				return nil, err
 			}
 		}
@@ -173,7 +173,7 @@ func (s *Service) giveVariables(ctx context.Context, tx pgx.Tx, jobID int64, var
 	if err != nil {
 		return err
 	}
-	sealed, err := s.Box.Seal(document, jobVariablesPlace(jobID))
+	sealed, err := s.deps.Box.Seal(document, jobVariablesPlace(jobID))
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (s *Service) openPlayed(jobID int64, documents [][]byte) ([]Variable, error
 	if len(documents) == 0 {
 		return nil, nil
 	}
-	document, err := s.Box.Open(documents[0], jobVariablesPlace(jobID))
+	document, err := s.deps.Box.Open(documents[0], jobVariablesPlace(jobID))
 	if err != nil {
 		return nil, fmt.Errorf("opening the variables of a job: %w", err)
 	}
@@ -209,11 +209,11 @@ func (s *Service) EraseJob(ctx context.Context, by access.Actor, p *project.Proj
 	if err != nil {
 		return nil, err
 	}
-	pl, err := s.Known(ctx, s.DB, j.PipelineID)
+	pl, err := s.Known(ctx, s.deps.DB, j.PipelineID)
 	if err != nil {
 		return nil, err
 	}
-	protected, err := s.Repositories.ProtectedRef(ctx, s.DB, p.ID, pl.Ref, pl.Tag)
+	protected, err := s.deps.Repositories.ProtectedRef(ctx, s.deps.DB, p.ID, pl.Ref, pl.Tag)
 	if err != nil {
 		return nil, err
 	}
@@ -223,19 +223,19 @@ func (s *Service) EraseJob(ctx context.Context, by access.Actor, p *project.Proj
 	if s.Archived(j) {
 		return nil, fault.New(fault.Forbidden)
 	}
-	left, err := s.Artifacts.Files(ctx, j.ID)
+	left, err := s.deps.Artifacts.Files(ctx, j.ID)
 	if err != nil {
 		return nil, err
 	}
-	size, err := s.Artifacts.LogSize(ctx, j.ID)
+	size, err := s.deps.Artifacts.LogSize(ctx, j.ID)
 	if err != nil {
 		return nil, err
 	}
 	if !j.Status.Complete() || j.ErasedAt != nil || (len(left) == 0 && size == 0) {
 		return nil, errNotErasable
 	}
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		erased, err := postgres.One[Job](ctx, tx, sqlErase, j.ID, s.Clock.Now())
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		erased, err := postgres.One[Job](ctx, tx, sqlErase, j.ID, s.deps.Clock.Now())
 		if errors.Is(err, postgres.ErrNoRows) {
 			return errNotErasable // somebody else was quicker
 		}
@@ -243,10 +243,10 @@ func (s *Service) EraseJob(ctx context.Context, by access.Actor, p *project.Proj
 			return err
 		}
 		j = &erased
-		if err := s.Artifacts.EraseAll(ctx, tx, j.ID); err != nil {
+		if err := s.deps.Artifacts.EraseAll(ctx, tx, j.ID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, JobErased{Job: *j})
+		return s.deps.Bus.Publish(ctx, tx, JobErased{Job: *j})
 	})
 	return j, err
 }
@@ -268,7 +268,7 @@ func (s *Service) CancelPipeline(ctx context.Context, by access.Actor, p *projec
 
 // Stop is CancelPipeline for whoever may. It may run any number of times.
 func (s *Service) Stop(ctx context.Context, id int64) error {
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		t, err := s.begin(ctx, tx, id)
 		if err != nil {
 			return err
@@ -278,7 +278,7 @@ func (s *Service) Stop(ctx context.Context, id int64) error {
 			if j.DownstreamID == nil {
 				continue
 			}
-			if err := s.Queue.Insert(ctx, tx, CancelArgs{PipelineID: *j.DownstreamID, Child: true}, jobqueue.Unique()); err != nil {
+			if err := s.deps.Queue.Insert(ctx, tx, CancelArgs{PipelineID: *j.DownstreamID, Child: true}, jobqueue.Unique()); err != nil {
 				return err
 			}
 		}
@@ -300,7 +300,7 @@ func (s *Service) RetryPipeline(ctx context.Context, by access.Actor, p *project
 	if err := s.mayUpdate(ctx, by, p, pl); err != nil {
 		return nil, err
 	}
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		t, err := s.begin(ctx, tx, id)
 		if err != nil {
 			return err
@@ -332,7 +332,7 @@ func (s *Service) Delete(ctx context.Context, p *project.Project, id int64) erro
 	if _, err := s.Find(ctx, p.ID, id); err != nil {
 		return err
 	}
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		t, err := s.begin(ctx, tx, id)
 		if err != nil {
 			return err
@@ -346,13 +346,13 @@ func (s *Service) Delete(ctx context.Context, p *project.Project, id int64) erro
 			return err
 		}
 		for _, job := range jobs {
-			if err := s.Artifacts.EraseAll(ctx, tx, job); err != nil {
+			if err := s.deps.Artifacts.EraseAll(ctx, tx, job); err != nil {
 				return err
 			}
 		}
 		if _, err := tx.Exec(ctx, sqlDeletePipeline, id); err != nil {
 			return err
 		}
-		return s.Queue.Insert(ctx, tx, KeepArgs{PipelineID: id, ProjectID: p.ID, SHA: t.pipeline.SHA})
+		return s.deps.Queue.Insert(ctx, tx, KeepArgs{PipelineID: id, ProjectID: p.ID, SHA: t.pipeline.SHA})
 	})
 }

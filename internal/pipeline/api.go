@@ -185,10 +185,10 @@ func (s *Service) around(ctx context.Context, to access.Actor, p *project.Projec
 	if a.pipelines, err = s.Among(ctx, append(pipelines, below...)...); err != nil {
 		return nil, err
 	}
-	if a.people, err = s.Users.Profiles(ctx, to, people...); err != nil {
+	if a.people, err = s.deps.Users.Profiles(ctx, to, people...); err != nil {
 		return nil, err
 	}
-	if a.runners, err = s.Runners.Forms(ctx, runners...); err != nil {
+	if a.runners, err = s.deps.Runners.Forms(ctx, runners...); err != nil {
 		return nil, err
 	}
 	left, err := s.Left(ctx, to, p, ids...)
@@ -231,7 +231,7 @@ func (s *Service) commonForm(a *around, j *Job) commonForm {
 		Pipeline: s.basicForm(a.project, pl), WebURL: s.page(a.project, "jobs/"+strconv.FormatInt(j.ID, 10)),
 		Project: jobProject{a.project.Settings.CIJobTokenScopeEnabled}, Archived: s.Archived(j),
 	}
-	now := s.Clock.Now()
+	now := s.deps.Clock.Now()
 	f.Duration = seconds(j.StartedAt, j.FinishedAt)
 	if j.Status == Running {
 		f.Duration = seconds(j.StartedAt, &now)

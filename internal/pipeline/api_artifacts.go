@@ -25,19 +25,19 @@ func (s *Service) artifactEndpoints() []httpapi.Endpoint {
 		}
 	}
 	return []httpapi.Endpoint{
-		project.On(s.Projects, read("{job_id:digits}/artifacts", "Get the archive that a job left."), s.handleArchive),
-		project.On(s.Projects, read("{job_id:digits}/artifacts/{artifact_path:rest}", "Get one file of the archive that a job left."), s.handleEntry),
-		project.On(s.Projects, read("artifacts/{ref_name}/download", "Get the archive of the latest successful pipeline of a ref."), s.handleRefArchive),
-		project.On(s.Projects, read("artifacts/{ref_name}/raw/{artifact_path:rest}", "Get one file of the archive of the latest successful pipeline of a ref."), s.handleRefEntry),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, read("{job_id:digits}/artifacts", "Get the archive that a job left."), s.handleArchive),
+		project.On(s.deps.Projects, read("{job_id:digits}/artifacts/{artifact_path:rest}", "Get one file of the archive that a job left."), s.handleEntry),
+		project.On(s.deps.Projects, read("artifacts/{ref_name}/download", "Get the archive of the latest successful pipeline of a ref."), s.handleRefArchive),
+		project.On(s.deps.Projects, read("artifacts/{ref_name}/raw/{artifact_path:rest}", "Get one file of the archive of the latest successful pipeline of a ref."), s.handleRefEntry),
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST /projects/{id}/jobs/{job_id:digits}/artifacts/keep", Needs: access.UpdateJobs, Summary: "Keep what a job left for ever.",
 			Also: "what protects branches",
 		}, s.handleKeep),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "DELETE /projects/{id}/jobs/{job_id:digits}/artifacts", Needs: access.DeleteArtifacts, Status: http.StatusNoContent,
 			Summary: "Delete what a job left.",
 		}, s.handleRemoveFiles),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "DELETE /projects/{id}/artifacts", Needs: access.DeleteArtifacts, Status: http.StatusAccepted,
 			Summary: "Delete what the jobs of a project left.",
 		}, s.handleRemoveAllFiles),
@@ -51,7 +51,7 @@ func (s *Service) sendArchive(ctx context.Context, to access.Actor, p *project.P
 	}
 	return httpapi.Stream{
 		Name: f.Filename, Type: "application/zip", Attach: true, Size: f.Size,
-		Open: func(ctx context.Context) (io.ReadCloser, error) { return s.Artifacts.Open(ctx, f) },
+		Open: func(ctx context.Context) (io.ReadCloser, error) { return s.deps.Artifacts.Open(ctx, f) },
 	}, nil
 }
 
@@ -63,7 +63,7 @@ func (s *Service) sendEntry(ctx context.Context, to access.Actor, p *project.Pro
 	if name == "" || strings.ContainsRune(name, 0) || path.Clean("/"+name) != "/"+name {
 		return httpapi.Stream{}, fault.New(fault.Rejected)
 	}
-	body, entry, err := s.Artifacts.OpenEntry(ctx, f, name)
+	body, entry, err := s.deps.Artifacts.OpenEntry(ctx, f, name)
 	if err != nil {
 		return httpapi.Stream{}, err
 	}
@@ -103,11 +103,11 @@ type refArchiveParams struct {
 // latestBuild is the job of a name in the latest successful pipeline of a ref,
 // or in one of its children.
 func (s *Service) latestBuild(ctx context.Context, p *project.Project, ref, name string) (*Job, error) {
-	pl, err := found(postgres.One[Pipeline](ctx, s.DB, sqlLatestSuccessful, p.ID, shortRef(ref)))
+	pl, err := found(postgres.One[Pipeline](ctx, s.deps.DB, sqlLatestSuccessful, p.ID, shortRef(ref)))
 	if err != nil {
 		return nil, err
 	}
-	return found(postgres.One[Job](ctx, s.DB, sqlNamedIn, pl.ID, name))
+	return found(postgres.One[Job](ctx, s.deps.DB, sqlNamedIn, pl.ID, name))
 }
 
 func (s *Service) handleRefArchive(ctx context.Context, call httpapi.Call[*project.Project, refArchiveParams]) (httpapi.Stream, error) {
@@ -136,7 +136,7 @@ func (s *Service) handleKeep(ctx context.Context, call httpapi.Call[*project.Pro
 	if err != nil {
 		return JobForm{}, err
 	}
-	pl, err := s.Known(ctx, s.DB, j.PipelineID)
+	pl, err := s.Known(ctx, s.deps.DB, j.PipelineID)
 	if err != nil {
 		return JobForm{}, err
 	}
@@ -146,7 +146,7 @@ func (s *Service) handleKeep(ctx context.Context, call httpapi.Call[*project.Pro
 	if _, err := s.archive(ctx, j); err != nil {
 		return JobForm{}, err
 	}
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error { return s.Artifacts.Keep(ctx, tx, j.ID) })
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error { return s.deps.Artifacts.Keep(ctx, tx, j.ID) })
 	return s.presentJob(ctx, call.Actor, call.Subject, j, err)
 }
 
@@ -155,12 +155,12 @@ func (s *Service) handleRemoveFiles(ctx context.Context, call httpapi.Call[*proj
 	if err != nil {
 		return httpapi.NoContent{}, err
 	}
-	return httpapi.NoContent{}, s.DB.InTx(ctx, func(tx pgx.Tx) error { return s.Artifacts.RemoveFiles(ctx, tx, j.ID) })
+	return httpapi.NoContent{}, s.deps.DB.InTx(ctx, func(tx pgx.Tx) error { return s.deps.Artifacts.RemoveFiles(ctx, tx, j.ID) })
 }
 
 func (s *Service) handleRemoveAllFiles(ctx context.Context, call httpapi.Call[*project.Project, project.Ref]) (httpapi.Accepted, error) {
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		return s.Queue.Insert(ctx, tx, ClearArgs{ProjectID: call.Subject.ID}, jobqueue.Unique())
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		return s.deps.Queue.Insert(ctx, tx, ClearArgs{ProjectID: call.Subject.ID}, jobqueue.Unique())
 	})
 	return httpapi.WorkAccepted(), err
 }

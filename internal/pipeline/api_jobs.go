@@ -23,34 +23,35 @@ func (s *Service) jobEndpoints() []httpapi.Endpoint {
 		}
 	}
 	return []httpapi.Endpoint{
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/jobs", Needs: access.ReadJobs, Limit: "jobs_index", Summary: "List the jobs of a project.",
 		}, s.handleJobs),
 		httpapi.Do(httpapi.Spec{
 			Route: "GET /runners/{id:digits}/jobs", Needs: access.SignIn, Summary: "List the jobs of a runner.",
 			Also: "who does not manage the runner is answered with status 403", Note: "Jobs of projects that the caller may not see are left out.",
 		}, s.handleRunnerJobs),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/pipelines/{pipeline_id:digits}/jobs", Needs: access.ReadJobs, Summary: "List the jobs of a pipeline.",
 		}, s.handlePipelineJobs),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/pipelines/{pipeline_id:digits}/bridges", Needs: access.ReadJobs, Summary: "List the trigger jobs of a pipeline.",
 		}, s.handleBridges),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/jobs/{job_id:digits}", Needs: access.ReadJobs, Summary: "Get a job.",
 		}, s.handleJob),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/jobs/{job_id:digits}/trace", Needs: access.ReadJobs, Summary: "Get the log of a job.",
 			Also: "those below developers, of the logs of jobs in debug mode",
 		}, s.handleTrace),
-		project.On(s.Projects, act("cancel", "Cancel a job.", http.StatusCreated, access.UpdateJobs), s.handleCancelJob),
-		project.On(s.Projects, act("retry", "Run a job again.", http.StatusCreated, access.UpdateJobs), s.handleRetryJob),
-		project.On(s.Projects, func() httpapi.Spec {
+		project.On(s.deps.Projects, act("cancel", "Cancel a job.", http.StatusCreated, access.UpdateJobs), s.handleCancelJob),
+		project.On(s.deps.Projects, act("retry", "Run a job again.", http.StatusCreated, access.UpdateJobs), s.handleRetryJob),
+		project.On(s.deps.Projects, func() httpapi.Spec {
 			spec := act("play", "Start a job that waits for a person.", http.StatusOK, access.UpdateJobs)
 			spec.Forms = []any{JobForm{}, bridgeForm{}}
 			return spec
 		}(), s.handlePlayJob),
-		project.On(s.Projects, act("erase", "Remove the log and the files of a job.", http.StatusCreated, access.EraseJobs), s.handleEraseJob),
+		project.On(s.deps.Projects, act("erase", "Remove the log and the files of a job.", http.StatusCreated, access.EraseJobs),
+			s.handleEraseJob),
 	}
 }
 
@@ -104,7 +105,7 @@ type runnerJobForm struct {
 func (s *Service) handleRunnerJobs(ctx context.Context, call httpapi.Call[httpapi.None, runnerJobsParams]) (httpapi.List[runnerJobForm], error) {
 	var none httpapi.List[runnerJobForm]
 	in := call.Params
-	r, err := s.Runners.Used(ctx, call.Actor, in.ID)
+	r, err := s.deps.Runners.Used(ctx, call.Actor, in.ID)
 	if err != nil {
 		return none, err
 	}
@@ -120,7 +121,7 @@ func (s *Service) handleRunnerJobs(ctx context.Context, call httpapi.Call[httpap
 	for _, j := range res.Items {
 		of[j.ProjectID] = append(of[j.ProjectID], j)
 	}
-	projects, err := s.Projects.Among(ctx, call.Actor, slices.Collect(maps.Keys(of)))
+	projects, err := s.deps.Projects.Among(ctx, call.Actor, slices.Collect(maps.Keys(of)))
 	if err != nil {
 		return none, err
 	}
@@ -131,7 +132,7 @@ func (s *Service) handleRunnerJobs(ctx context.Context, call httpapi.Call[httpap
 			return none, err
 		}
 		for _, j := range of[id] {
-			shown[j.ID] = runnerJobForm{commonForm: s.commonForm(a, &j), Project: s.Projects.IdentityForm(p)}
+			shown[j.ID] = runnerJobForm{commonForm: s.commonForm(a, &j), Project: s.deps.Projects.IdentityForm(p)}
 		}
 	}
 	// A project that was closed or removed meanwhile is not shown.
@@ -232,7 +233,7 @@ func (s *Service) handleTrace(ctx context.Context, call httpapi.Call[*project.Pr
 	if err := s.MayReadLog(ctx, call.Actor, call.Subject, j); err != nil {
 		return httpapi.Stream{}, err
 	}
-	body, size, err := s.Artifacts.OpenLog(ctx, j.ID, 0)
+	body, size, err := s.deps.Artifacts.OpenLog(ctx, j.ID, 0)
 	if err != nil {
 		return httpapi.Stream{}, err
 	}

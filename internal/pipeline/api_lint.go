@@ -11,10 +11,10 @@ import (
 
 func (s *Service) lintEndpoints() []httpapi.Endpoint {
 	return []httpapi.Endpoint{
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/ci/lint", Needs: access.ReadCode, Summary: "Check the configuration of a project.",
 		}, s.handleLint),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST /projects/{id}/ci/lint", Needs: access.CreatePipeline, Summary: "Check a configuration for a project.",
 		}, s.handleLintContent),
 	}

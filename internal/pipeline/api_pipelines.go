@@ -28,24 +28,26 @@ func (s *Service) pipelineEndpoints() []httpapi.Endpoint {
 	}
 	const protection = "what protects branches"
 	return []httpapi.Endpoint{
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/pipelines", Needs: access.ReadPipelines, Summary: "List the pipelines of a project.",
 		}, s.handleList),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/pipelines/latest", Needs: access.ReadPipelines, Summary: "Get the latest pipeline of a ref.",
 		}, s.handleLatest),
-		project.On(s.Projects, one("GET", "", "Get a pipeline.", access.ReadPipelines), s.handleGet),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, one("GET", "", "Get a pipeline.", access.ReadPipelines), s.handleGet),
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST /projects/{id}/pipeline", Needs: access.CreatePipeline, Status: http.StatusCreated, Summary: "Run a pipeline.",
 			Also: protection,
 		}, s.handleCreate),
-		project.On(s.Projects, with(one("POST", "/retry", "Run the failed jobs of a pipeline again.", access.UpdateJobs), http.StatusCreated, protection), s.handleRetry),
-		project.On(s.Projects, with(one("POST", "/cancel", "Cancel a pipeline.", access.UpdateJobs), http.StatusOK, protection), s.handleCancel),
-		project.On(s.Projects, with(one("DELETE", "", "Delete a pipeline.", access.DeletePipeline), http.StatusNoContent, ""), s.handleDelete),
-		project.On(s.Projects, with(one("GET", "/variables", "List the variables of a pipeline.", access.ReadPipelineVariables), 0,
+		project.On(s.deps.Projects, with(one("POST", "/retry", "Run the failed jobs of a pipeline again.", access.UpdateJobs), http.StatusCreated, protection), s.handleRetry),
+		project.On(s.deps.Projects, with(one("POST", "/cancel", "Cancel a pipeline.", access.UpdateJobs), http.StatusOK, protection),
+			s.handleCancel),
+		project.On(s.deps.Projects, with(one("DELETE", "", "Delete a pipeline.", access.DeletePipeline), http.StatusNoContent, ""),
+			s.handleDelete),
+		project.On(s.deps.Projects, with(one("GET", "/variables", "List the variables of a pipeline.", access.ReadPipelineVariables), 0,
 			"developers, of pipelines that are not their own"), s.handleVariables),
-		project.On(s.Projects, one("GET", "/test_report", "Get what tests of a pipeline say.", access.ReadJobs), s.handleTestReport),
-		project.On(s.Projects, one("GET", "/test_report_summary", "Get what tests of a pipeline say, in short.", access.ReadJobs), s.handleTestSummary),
+		project.On(s.deps.Projects, one("GET", "/test_report", "Get what tests of a pipeline say.", access.ReadJobs), s.handleTestReport),
+		project.On(s.deps.Projects, one("GET", "/test_report_summary", "Get what tests of a pipeline say, in short.", access.ReadJobs), s.handleTestSummary),
 	}
 }
 
@@ -130,7 +132,7 @@ func worked(spans []span) time.Duration {
 
 // Ran is for how long something of pipelines ran, so far, of those of which something did.
 func (s *Service) Ran(ctx context.Context, pipelineIDs ...int64) (map[int64]time.Duration, error) {
-	spans, err := postgres.All[span](ctx, s.DB, sqlSpans, pipelineIDs, s.Clock.Now())
+	spans, err := postgres.All[span](ctx, s.deps.DB, sqlSpans, pipelineIDs, s.deps.Clock.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +163,7 @@ func (s *Service) fullForm(ctx context.Context, p *project.Project, pl *Pipeline
 	if pl.StartedAt != nil {
 		f.QueuedDuration = new(int(pl.StartedAt.Sub(pl.CreatedAt).Seconds()))
 	}
-	coverage, err := postgres.Value[*float64](ctx, s.DB, sqlCoverage, pl.ID)
+	coverage, err := postgres.Value[*float64](ctx, s.deps.DB, sqlCoverage, pl.ID)
 	if err != nil {
 		return f, err
 	}
@@ -170,18 +172,18 @@ func (s *Service) fullForm(ctx context.Context, p *project.Project, pl *Pipeline
 	}
 	var warnings bool
 	if pl.Status == Success {
-		if warnings, err = postgres.Value[bool](ctx, s.DB, sqlWarnings, pl.ID); err != nil {
+		if warnings, err = postgres.Value[bool](ctx, s.deps.DB, sqlWarnings, pl.ID); err != nil {
 			return f, err
 		}
 	}
 	f.DetailedStatus = detailed(pl.Status, warnings, "/"+p.FullPath()+"/-/pipelines/"+strconv.FormatInt(pl.ID, 10))
 	if pl.UserID != nil {
-		people, err := s.Users.Briefs(ctx, *pl.UserID)
+		people, err := s.deps.Users.Briefs(ctx, *pl.UserID)
 		if err != nil {
 			return f, err
 		}
 		if b, there := people[*pl.UserID]; there {
-			f.User = new(s.Users.PublicForm(b))
+			f.User = new(s.deps.Users.PublicForm(b))
 		}
 	}
 	return f, nil
@@ -226,7 +228,7 @@ func (s *Service) handleList(ctx context.Context, call httpapi.Call[*project.Pro
 		UpdatedAfter: in.UpdatedAfter, UpdatedBefore: in.UpdatedBefore, CreatedAfter: in.CreatedAfter, CreatedBefore: in.CreatedBefore,
 	}
 	if in.Username != "" {
-		u, err := s.Users.FindByUsername(ctx, in.Username)
+		u, err := s.deps.Users.FindByUsername(ctx, in.Username)
 		if fault.Is(err, fault.NotFound) {
 			return httpapi.List[listedForm]{Request: req}, nil
 		}
@@ -320,7 +322,7 @@ func (s *Service) handleVariables(ctx context.Context, call httpapi.Call[*projec
 	if !MayRead(call.Actor, call.Subject, Variables, to) {
 		return nil, fault.New(fault.Forbidden)
 	}
-	vars, err := s.VariablesOf(ctx, s.DB, pl.ID)
+	vars, err := s.VariablesOf(ctx, s.deps.DB, pl.ID)
 	forms := []variableForm{}
 	for _, v := range vars {
 		forms = append(forms, newVariableForm(v))
@@ -376,7 +378,7 @@ func (s *Service) tests(ctx context.Context, to access.Actor, p *project.Project
 	if err != nil {
 		return artifact.Report{}, err
 	}
-	builds, err := postgres.All[Job](ctx, s.DB, sqlBuildsOf, pl.ID)
+	builds, err := postgres.All[Job](ctx, s.deps.DB, sqlBuildsOf, pl.ID)
 	if err != nil {
 		return artifact.Report{}, err
 	}
@@ -387,7 +389,7 @@ func (s *Service) tests(ctx context.Context, to access.Actor, p *project.Project
 	if len(ids) == 0 {
 		return artifact.Report{}, nil
 	}
-	report, err := s.Artifacts.TestReport(ctx, func(a artifact.Audience) bool { return MayRead(to, p, Files, a) }, cases, ids...)
+	report, err := s.deps.Artifacts.TestReport(ctx, func(a artifact.Audience) bool { return MayRead(to, p, Files, a) }, cases, ids...)
 	for i := range report.Suites {
 		report.Suites[i].Name = names[report.Suites[i].JobID]
 	}

@@ -20,21 +20,22 @@ func (s *Service) scheduleEndpoints() []httpapi.Endpoint {
 	}
 	const owner = "those who do not own the schedule"
 	return []httpapi.Endpoint{
-		project.On(s.Projects, spec("GET", "", access.ReadPipelines, 0, "List the pipeline schedules of a project.", ""), s.handleSchedules),
-		project.On(s.Projects, spec("GET", "/{schedule_id:digits}", access.ReadPipelines, 0, "Get a pipeline schedule.", ""), s.handleSchedule),
-		project.On(s.Projects, spec("GET", "/{schedule_id:digits}/pipelines", access.ReadPipelines, 0, "List the pipelines of a schedule.", ""), s.handleSchedulePipelines),
-		project.On(s.Projects, spec("POST", "", access.AdminSchedules, http.StatusCreated, "Create a pipeline schedule.", "what protects branches"), s.handleCreateSchedule),
-		project.On(s.Projects, spec("PUT", "/{schedule_id:digits}", access.AdminSchedules, 0, "Change a pipeline schedule.", owner), s.handleChangeSchedule),
-		project.On(s.Projects, spec("POST", "/{schedule_id:digits}/take_ownership", access.TakeSchedules, http.StatusCreated, "Take over a pipeline schedule.", ""), s.handleTakeSchedule),
-		project.On(s.Projects, spec("DELETE", "/{schedule_id:digits}", access.AdminSchedules, http.StatusNoContent, "Delete a pipeline schedule.", owner), s.handleDeleteSchedule),
-		project.On(s.Projects, func() httpapi.Spec {
+		project.On(s.deps.Projects, spec("GET", "", access.ReadPipelines, 0, "List the pipeline schedules of a project.", ""), s.handleSchedules),
+		project.On(s.deps.Projects, spec("GET", "/{schedule_id:digits}", access.ReadPipelines, 0, "Get a pipeline schedule.", ""),
+			s.handleSchedule),
+		project.On(s.deps.Projects, spec("GET", "/{schedule_id:digits}/pipelines", access.ReadPipelines, 0, "List the pipelines of a schedule.", ""), s.handleSchedulePipelines),
+		project.On(s.deps.Projects, spec("POST", "", access.AdminSchedules, http.StatusCreated, "Create a pipeline schedule.", "what protects branches"), s.handleCreateSchedule),
+		project.On(s.deps.Projects, spec("PUT", "/{schedule_id:digits}", access.AdminSchedules, 0, "Change a pipeline schedule.", owner), s.handleChangeSchedule),
+		project.On(s.deps.Projects, spec("POST", "/{schedule_id:digits}/take_ownership", access.TakeSchedules, http.StatusCreated, "Take over a pipeline schedule.", ""), s.handleTakeSchedule),
+		project.On(s.deps.Projects, spec("DELETE", "/{schedule_id:digits}", access.AdminSchedules, http.StatusNoContent, "Delete a pipeline schedule.", owner), s.handleDeleteSchedule),
+		project.On(s.deps.Projects, func() httpapi.Spec {
 			play := spec("POST", "/{schedule_id:digits}/play", access.AdminSchedules, http.StatusCreated, "Run a pipeline schedule now.", "what protects branches")
 			play.Limit, play.LimitOf = "play_pipeline_schedule", "pipeline schedule"
 			return play
 		}(), s.handlePlaySchedule),
-		project.On(s.Projects, spec("POST", "/{schedule_id:digits}/variables", access.AdminSchedules, http.StatusCreated, "Add a variable to a pipeline schedule.", owner), s.handleAddScheduleVariable),
-		project.On(s.Projects, spec("PUT", "/{schedule_id:digits}/variables/{key}", access.AdminSchedules, 0, "Change a variable of a pipeline schedule.", owner), s.handleChangeScheduleVariable),
-		project.On(s.Projects, spec("DELETE", "/{schedule_id:digits}/variables/{key}", access.AdminSchedules, http.StatusAccepted, "Remove a variable of a pipeline schedule.", owner), s.handleRemoveScheduleVariable),
+		project.On(s.deps.Projects, spec("POST", "/{schedule_id:digits}/variables", access.AdminSchedules, http.StatusCreated, "Add a variable to a pipeline schedule.", owner), s.handleAddScheduleVariable),
+		project.On(s.deps.Projects, spec("PUT", "/{schedule_id:digits}/variables/{key}", access.AdminSchedules, 0, "Change a variable of a pipeline schedule.", owner), s.handleChangeScheduleVariable),
+		project.On(s.deps.Projects, spec("DELETE", "/{schedule_id:digits}/variables/{key}", access.AdminSchedules, http.StatusAccepted, "Remove a variable of a pipeline schedule.", owner), s.handleRemoveScheduleVariable),
 	}
 }
 
@@ -71,7 +72,7 @@ func (s *Service) scheduleForms(ctx context.Context, page []Schedule) (func(Sche
 			ids = append(ids, *sc.OwnerID)
 		}
 	}
-	people, err := s.Users.Briefs(ctx, ids...)
+	people, err := s.deps.Users.Briefs(ctx, ids...)
 	return func(sc Schedule) scheduleForm {
 		f := scheduleForm{
 			ID: sc.ID, Description: sc.Description, Ref: shortRef(sc.Ref), Cron: sc.Cron, CronTimezone: sc.CronTimezone, NextRunAt: httpapi.At(sc.NextRunAt),
@@ -79,7 +80,7 @@ func (s *Service) scheduleForms(ctx context.Context, page []Schedule) (func(Sche
 		}
 		if sc.OwnerID != nil {
 			if b, there := people[*sc.OwnerID]; there {
-				f.Owner = new(s.Users.PublicForm(b))
+				f.Owner = new(s.deps.Users.PublicForm(b))
 			}
 		}
 		return f
@@ -97,7 +98,7 @@ func (s *Service) detail(ctx context.Context, to access.Actor, p *project.Projec
 		return scheduleDetail{}, err
 	}
 	d := scheduleDetail{scheduleForm: form(*sc)}
-	pl, err := found(postgres.One[Pipeline](ctx, s.DB, sqlLatestOfSchedule, sc.ID))
+	pl, err := found(postgres.One[Pipeline](ctx, s.deps.DB, sqlLatestOfSchedule, sc.ID))
 	switch {
 	case err == nil:
 		d.LastPipeline = &lastPipeline{pl.ID, pl.SHA, pl.Ref, pl.Status}
@@ -280,15 +281,16 @@ func (s *Service) triggerEndpoints() []httpapi.Endpoint {
 		}
 	}
 	return []httpapi.Endpoint{
-		project.On(s.Projects, spec("GET", "", 0, "List the trigger tokens of a project."), s.handleTriggers),
-		project.On(s.Projects, spec("GET", "/{trigger_id:digits}", 0, "Get a trigger token."), s.handleTrigger),
-		project.On(s.Projects, spec("POST", "", http.StatusCreated, "Create a trigger token."), s.handleCreateTrigger),
-		project.On(s.Projects, func() httpapi.Spec {
+		project.On(s.deps.Projects, spec("GET", "", 0, "List the trigger tokens of a project."), s.handleTriggers),
+		project.On(s.deps.Projects, spec("GET", "/{trigger_id:digits}", 0, "Get a trigger token."), s.handleTrigger),
+		project.On(s.deps.Projects, spec("POST", "", http.StatusCreated, "Create a trigger token."), s.handleCreateTrigger),
+		project.On(s.deps.Projects, func() httpapi.Spec {
 			change := spec("PUT", "/{trigger_id:digits}", 0, "Change a trigger token.")
 			change.Also = "those who do not own the token"
 			return change
 		}(), s.handleChangeTrigger),
-		project.On(s.Projects, spec("DELETE", "/{trigger_id:digits}", http.StatusNoContent, "Delete a trigger token."), s.handleDeleteTrigger),
+		project.On(s.deps.Projects, spec("DELETE", "/{trigger_id:digits}", http.StatusNoContent, "Delete a trigger token."),
+			s.handleDeleteTrigger),
 		httpapi.Do(pull("trigger/pipeline"), s.handlePull),
 		httpapi.Do(pull("ref/{ref}/trigger/pipeline"), s.handlePull),
 	}
@@ -309,14 +311,14 @@ func (s *Service) triggerForms(ctx context.Context, page []Trigger) (func(Trigge
 	for _, t := range page {
 		ids = append(ids, t.OwnerID)
 	}
-	people, err := s.Users.Briefs(ctx, ids...)
+	people, err := s.deps.Users.Briefs(ctx, ids...)
 	return func(t Trigger) triggerForm {
 		f := triggerForm{
 			ID: t.ID, Token: t.Hint, Description: t.Description, CreatedAt: httpapi.Time(t.CreatedAt), UpdatedAt: httpapi.Time(t.UpdatedAt),
 			LastUsed: httpapi.At(t.LastUsed),
 		}
 		if b, there := people[t.OwnerID]; there {
-			f.Owner = new(s.Users.PublicForm(b))
+			f.Owner = new(s.deps.Users.PublicForm(b))
 		}
 		return f
 	}, err
@@ -416,10 +418,10 @@ func (s *Service) resourceEndpoints() []httpapi.Endpoint {
 		return httpapi.Spec{Route: method + " /projects/{id}/resource_groups" + below, Needs: access.UseResourceGroups, Summary: summary}
 	}
 	return []httpapi.Endpoint{
-		project.On(s.Projects, spec("GET", "", "List the resource groups of a project."), s.handleResourceGroups),
-		project.On(s.Projects, spec("GET", "/{key}", "Get a resource group."), s.handleResourceGroup),
-		project.On(s.Projects, spec("GET", "/{key}/upcoming_jobs", "List the jobs that wait for a resource group."), s.handleUpcoming),
-		project.On(s.Projects, spec("PUT", "/{key}", "Change a resource group."), s.handleSetResourceGroup),
+		project.On(s.deps.Projects, spec("GET", "", "List the resource groups of a project."), s.handleResourceGroups),
+		project.On(s.deps.Projects, spec("GET", "/{key}", "Get a resource group."), s.handleResourceGroup),
+		project.On(s.deps.Projects, spec("GET", "/{key}/upcoming_jobs", "List the jobs that wait for a resource group."), s.handleUpcoming),
+		project.On(s.deps.Projects, spec("PUT", "/{key}", "Change a resource group."), s.handleSetResourceGroup),
 	}
 }
 
@@ -450,7 +452,7 @@ type keyRef struct {
 }
 
 func (s *Service) handleResourceGroup(ctx context.Context, call httpapi.Call[*project.Project, keyRef]) (groupForm, error) {
-	g, err := found(postgres.One[ResourceGroup](ctx, s.DB, sqlResourceGroup, call.Subject.ID, call.Params.Key))
+	g, err := found(postgres.One[ResourceGroup](ctx, s.deps.DB, sqlResourceGroup, call.Subject.ID, call.Params.Key))
 	return newGroupForm(deref(g)), err
 }
 
@@ -465,7 +467,7 @@ func (s *Service) handleUpcoming(ctx context.Context, call httpapi.Call[*project
 	if err != nil {
 		return none, err
 	}
-	g, err := found(postgres.One[ResourceGroup](ctx, s.DB, sqlResourceGroup, call.Subject.ID, call.Params.Key))
+	g, err := found(postgres.One[ResourceGroup](ctx, s.deps.DB, sqlResourceGroup, call.Subject.ID, call.Params.Key))
 	if err != nil {
 		return none, err
 	}

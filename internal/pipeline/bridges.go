@@ -31,7 +31,7 @@ func (s *Service) actorOf(ctx context.Context, id *int64) (by access.Actor, may 
 	if id == nil {
 		return access.Actor{}, false, nil
 	}
-	by, err = s.Tokens.Later(ctx, *id)
+	by, err = s.deps.Tokens.Later(ctx, *id)
 	if _, refused := fault.Of(err); refused {
 		return access.Actor{}, false, nil
 	}
@@ -42,7 +42,7 @@ func (s *Service) actorOf(ctx context.Context, id *int64) (by access.Actor, may 
 // pipeline is made with the note that it was.
 func (s *Service) Bridge(ctx context.Context, jobID int64) error {
 	var bridge *Job
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		t, j, err := s.beginOf(ctx, tx, jobID)
 		if err != nil || j == nil || !j.Bridge {
 			return err
@@ -70,7 +70,7 @@ func (s *Service) Bridge(ctx context.Context, jobID int64) error {
 	if err != nil || why == "" {
 		return err
 	}
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		_, err := s.Drop(ctx, tx, jobID, why)
 		if errors.Is(err, ErrTransition) {
 			return nil // it was canceled meanwhile
@@ -81,11 +81,11 @@ func (s *Service) Bridge(ctx context.Context, jobID int64) error {
 
 // cross makes the pipeline behind a running bridge, or says why there is none.
 func (s *Service) cross(ctx context.Context, bridge *Job) (Reason, error) {
-	parent, err := s.Known(ctx, s.DB, bridge.PipelineID)
+	parent, err := s.Known(ctx, s.deps.DB, bridge.PipelineID)
 	if err != nil {
 		return "", err
 	}
-	spec, err := s.SpecOf(ctx, s.DB, bridge)
+	spec, err := s.SpecOf(ctx, s.deps.DB, bridge)
 	if err != nil {
 		return "", err
 	}
@@ -96,7 +96,7 @@ func (s *Service) cross(ctx context.Context, bridge *Job) (Reason, error) {
 	if !may {
 		return UserBlocked, nil
 	}
-	home, err := s.Projects.Find(ctx, by, bridge.ProjectID)
+	home, err := s.deps.Projects.Find(ctx, by, bridge.ProjectID)
 	if fault.Is(err, fault.NotFound) {
 		return InsufficientBridgeRights, nil
 	}
@@ -165,11 +165,11 @@ type passedOn struct {
 
 // forwarded are the variables of a bridge.
 func (s *Service) forwarded(ctx context.Context, p *project.Project, parent *Pipeline, spec *Spec, by access.Actor) (passedOn, error) {
-	own, err := s.VariablesOf(ctx, s.DB, parent.ID)
+	own, err := s.VariablesOf(ctx, s.deps.DB, parent.ID)
 	if err != nil {
 		return passedOn{}, err
 	}
-	protected, err := s.Repositories.ProtectedRef(ctx, s.DB, p.ID, parent.Ref, parent.Tag)
+	protected, err := s.deps.Repositories.ProtectedRef(ctx, s.deps.DB, p.ID, parent.Ref, parent.Tag)
 	if err != nil {
 		return passedOn{}, err
 	}
@@ -214,7 +214,7 @@ func (s *Service) target(
 		}
 		return home, "", nil
 	}
-	p, _, err := s.Projects.FindByRef(ctx, by, ciconfig.Expand(trigger.Project, known))
+	p, _, err := s.deps.Projects.FindByRef(ctx, by, ciconfig.Expand(trigger.Project, known))
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return nil, BridgeProjectNotFound, nil
@@ -225,12 +225,12 @@ func (s *Service) target(
 	}
 	w.Source, w.inputs = FromPipeline, trigger.Inputs
 	if w.Ref = ciconfig.Expand(trigger.Branch, known); w.Ref == "" {
-		w.Ref = s.Projects.BranchOf(p)
+		w.Ref = s.deps.Projects.BranchOf(p)
 	}
 	if !access.Holds(by, access.CreatePipeline, p.Place()) {
 		return nil, InsufficientBridgeRights, nil
 	}
-	may, err := s.Repositories.MayUpdateRef(ctx, by, p, w.Ref, false)
+	may, err := s.deps.Repositories.MayUpdateRef(ctx, by, p, w.Ref, false)
 	if err == nil && !may {
 		return nil, InsufficientBridgeRights, nil
 	}
@@ -243,7 +243,7 @@ func (s *Service) checkTree(ctx context.Context, parent *Pipeline, target *proje
 	if parent.RootID != nil {
 		root = *parent.RootID
 	}
-	size, err := postgres.Value[int](ctx, s.DB, sqlTreeSize, root)
+	size, err := postgres.Value[int](ctx, s.deps.DB, sqlTreeSize, root)
 	if err != nil {
 		return "", err
 	}
@@ -253,7 +253,7 @@ func (s *Service) checkTree(ctx context.Context, parent *Pipeline, target *proje
 	if w.Source == FromParent {
 		return "", nil
 	}
-	met, err := postgres.Value[int](ctx, s.DB, sqlUpstreams, parent.ID, target.ID, w.Ref, w.Source)
+	met, err := postgres.Value[int](ctx, s.deps.DB, sqlUpstreams, parent.ID, target.ID, w.Ref, w.Source)
 	if err == nil && met > maxMeetings {
 		return LoopDetected, nil
 	}
@@ -263,7 +263,7 @@ func (s *Service) checkTree(ctx context.Context, parent *Pipeline, target *proje
 // Mirror lets a bridge that waits for its pipeline end as that did, and go on
 // when that does.
 func (s *Service) Mirror(ctx context.Context, pipelineID int64) error {
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		id, err := postgres.Value[int64](ctx, tx, sqlBridgeOf, pipelineID)
 		if errors.Is(err, postgres.ErrNoRows) {
 			return nil
@@ -331,7 +331,7 @@ const (
 // another project's default branch did. Nothing tells it of that project, so it
 // looks again while that one is on its way.
 func (s *Service) follow(ctx context.Context, by access.Actor, bridge *Job, of string) (Reason, error) {
-	p, _, err := s.Projects.FindByRef(ctx, by, of)
+	p, _, err := s.deps.Projects.FindByRef(ctx, by, of)
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return UpstreamNotFound, nil
@@ -340,24 +340,24 @@ func (s *Service) follow(ctx context.Context, by access.Actor, bridge *Job, of s
 	case !access.Holds(by, access.ReadPipelines, p.Place()):
 		return InsufficientUpstream, nil
 	}
-	latest, err := found(postgres.One[Pipeline](ctx, s.DB, sqlLatest, p.ID, s.Projects.BranchOf(p)))
+	latest, err := found(postgres.One[Pipeline](ctx, s.deps.DB, sqlLatest, p.ID, s.deps.Projects.BranchOf(p)))
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return "", err
 	}
 	switch {
 	case latest != nil && latest.Status.Complete():
-		return "", s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		return "", s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 			t, j, err := s.beginOf(ctx, tx, bridge.ID)
 			if err != nil || j == nil || j.Status != Running {
 				return err
 			}
 			return t.endAs(ctx, j, latest.Status)
 		})
-	case s.Clock.Now().Sub(*bridge.StartedAt) > followMost:
+	case s.deps.Clock.Now().Sub(*bridge.StartedAt) > followMost:
 		return StuckOrTimeout, nil
 	}
-	return "", s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		return s.Queue.Insert(ctx, tx, BridgeArgs{JobID: bridge.ID}, jobqueue.Unique(), jobqueue.At(s.Clock.Now().Add(followEvery)))
+	return "", s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		return s.deps.Queue.Insert(ctx, tx, BridgeArgs{JobID: bridge.ID}, jobqueue.Unique(), jobqueue.At(s.deps.Clock.Now().Add(followEvery)))
 	})
 }
 
@@ -370,14 +370,14 @@ type childFiles struct {
 // Artifact reads a file from the archive of a job of the parent.
 func (f *childFiles) Artifact(ctx context.Context, at ciconfig.Place, job, path string) (ciconfig.File, error) {
 	absent := &ciconfig.FetchError{Reason: ciconfig.FileAbsent}
-	j, err := found(postgres.One[Job](ctx, f.s.DB, sqlLatestNamed, f.bridge.PipelineID, job))
+	j, err := found(postgres.One[Job](ctx, f.s.deps.DB, sqlLatestNamed, f.bridge.PipelineID, job))
 	if fault.Is(err, fault.NotFound) {
 		return ciconfig.File{}, absent
 	}
 	if err != nil {
 		return ciconfig.File{}, err
 	}
-	left, err := f.s.Artifacts.Files(ctx, j.ID)
+	left, err := f.s.deps.Artifacts.Files(ctx, j.ID)
 	if err != nil {
 		return ciconfig.File{}, err
 	}
@@ -385,7 +385,7 @@ func (f *childFiles) Artifact(ctx context.Context, at ciconfig.Place, job, path 
 	if i < 0 {
 		return ciconfig.File{}, absent
 	}
-	body, _, err := f.s.Artifacts.OpenEntry(ctx, left[i], path)
+	body, _, err := f.s.deps.Artifacts.OpenEntry(ctx, left[i], path)
 	if err != nil {
 		if _, ok := fault.Of(err); ok {
 			return ciconfig.File{}, absent

@@ -38,7 +38,7 @@ func (s *Service) begin(ctx context.Context, tx pgx.Tx, pipelineID int64) (*turn
 	if err != nil {
 		return nil, err
 	}
-	t := &turn{s: s, tx: tx, now: s.Clock.Now(), pipeline: *p, was: p.Status, before: map[int64]Status{}}
+	t := &turn{s: s, tx: tx, now: s.deps.Clock.Now(), pipeline: *p, was: p.Status, before: map[int64]Status{}}
 	for i := range jobs {
 		t.jobs = append(t.jobs, &jobs[i])
 	}
@@ -194,7 +194,7 @@ func (t *turn) share(ctx context.Context) error {
 				return err
 			}
 			if tag.RowsAffected() == 0 {
-				err = t.s.Queue.Insert(ctx, t.tx, ServeArgs{GroupID: *j.ResourceGroupID}, jobqueue.Unique())
+				err = t.s.deps.Queue.Insert(ctx, t.tx, ServeArgs{GroupID: *j.ResourceGroupID}, jobqueue.Unique())
 			} else {
 				err = t.move(j, Enqueue)
 			}
@@ -216,7 +216,7 @@ func (t *turn) release(ctx context.Context, j *Job) error {
 	if _, err := t.tx.Exec(ctx, sqlReleaseResource, *j.ResourceGroupID, j.ID); err != nil {
 		return err
 	}
-	return t.s.Queue.Insert(ctx, t.tx, ServeArgs{GroupID: *j.ResourceGroupID}, jobqueue.Unique())
+	return t.s.deps.Queue.Insert(ctx, t.tx, ServeArgs{GroupID: *j.ResourceGroupID}, jobqueue.Unique())
 }
 
 func deref[T any](p *T) (v T) {
@@ -247,11 +247,11 @@ func (t *turn) tell(ctx context.Context) error {
 		switch {
 		case was == j.Status:
 		case j.Bridge && j.Status == Pending:
-			if err := t.s.Queue.Insert(ctx, t.tx, BridgeArgs{JobID: j.ID}, jobqueue.Unique()); err != nil {
+			if err := t.s.deps.Queue.Insert(ctx, t.tx, BridgeArgs{JobID: j.ID}, jobqueue.Unique()); err != nil {
 				return err
 			}
 		case j.Status == Scheduled:
-			if err := t.s.Queue.Insert(ctx, t.tx, DueArgs{JobID: j.ID}, jobqueue.Unique(), jobqueue.At(*j.ScheduledAt)); err != nil {
+			if err := t.s.deps.Queue.Insert(ctx, t.tx, DueArgs{JobID: j.ID}, jobqueue.Unique(), jobqueue.At(*j.ScheduledAt)); err != nil {
 				return err
 			}
 		case j.Status == Pending:
@@ -260,11 +260,11 @@ func (t *turn) tell(ctx context.Context) error {
 				if lineage, err = postgres.Value[[]int64](ctx, t.tx, sqlLineage, t.pipeline.ProjectID); err != nil {
 					return err
 				}
-				if protected, err = t.s.Repositories.ProtectedRef(ctx, t.tx, t.pipeline.ProjectID, t.pipeline.Ref, t.pipeline.Tag); err != nil {
+				if protected, err = t.s.deps.Repositories.ProtectedRef(ctx, t.tx, t.pipeline.ProjectID, t.pipeline.Ref, t.pipeline.Tag); err != nil {
 					return err
 				}
 			}
-			if err := t.s.Bus.Publish(ctx, t.tx, JobQueued{
+			if err := t.s.deps.Bus.Publish(ctx, t.tx, JobQueued{
 				JobID: j.ID, PipelineID: j.PipelineID, ProjectID: j.ProjectID, NamespaceIDs: lineage, UserID: j.UserID, Tags: j.Tags,
 				Protected: protected, Ref: t.pipeline.Ref, Tag: t.pipeline.Tag, QueuedAt: *j.QueuedAt,
 			}); err != nil {
@@ -272,12 +272,12 @@ func (t *turn) tell(ctx context.Context) error {
 			}
 		}
 		if was == Pending && j.Status != Pending && !j.Bridge {
-			if err := t.s.Bus.Publish(ctx, t.tx, JobUnqueued{JobID: j.ID}); err != nil {
+			if err := t.s.deps.Bus.Publish(ctx, t.tx, JobUnqueued{JobID: j.ID}); err != nil {
 				return err
 			}
 		}
 		if j.Status.Ended() && !was.Ended() {
-			if err := t.s.Bus.Publish(ctx, t.tx, JobFinished{Job: *j, Pipeline: t.pipeline}); err != nil {
+			if err := t.s.deps.Bus.Publish(ctx, t.tx, JobFinished{Job: *j, Pipeline: t.pipeline}); err != nil {
 				return err
 			}
 		}
@@ -286,7 +286,7 @@ func (t *turn) tell(ctx context.Context) error {
 		return nil
 	}
 	if t.pipeline.ParentID != nil && (t.pipeline.Status.Complete() || t.was.Complete()) {
-		if err := t.s.Queue.Insert(ctx, t.tx, MirrorArgs{PipelineID: t.pipeline.ID}, jobqueue.Unique()); err != nil {
+		if err := t.s.deps.Queue.Insert(ctx, t.tx, MirrorArgs{PipelineID: t.pipeline.ID}, jobqueue.Unique()); err != nil {
 			return err
 		}
 	}
@@ -295,7 +295,7 @@ func (t *turn) tell(ctx context.Context) error {
 			return err
 		}
 	}
-	return t.s.Bus.Publish(ctx, t.tx, PipelineChanged{Pipeline: t.pipeline, From: t.was})
+	return t.s.deps.Bus.Publish(ctx, t.tx, PipelineChanged{Pipeline: t.pipeline, From: t.was})
 }
 
 // ErrNotPending is what Candidate and Start say of a job that waits for no runner any more.
@@ -356,7 +356,7 @@ func (s *Service) candidate(ctx context.Context, tx pgx.Tx, first, lock string, 
 // waiting lets no other begin, and a pipeline in which a job runs is running
 // (TestWhoStartsConcernsNoOtherJob).
 func (s *Service) Start(ctx context.Context, tx pgx.Tx, c *Candidate, runnerID int64) error {
-	j, p, now := &c.Job, &c.Pipeline, s.Clock.Now()
+	j, p, now := &c.Job, &c.Pipeline, s.deps.Clock.Now()
 	to, err := Next(j.Status, Run)
 	if err != nil {
 		return err
@@ -380,7 +380,7 @@ func (s *Service) Start(ctx context.Context, tx pgx.Tx, c *Candidate, runnerID i
 	if err := tx.SendBatch(ctx, &b).Close(); err != nil || was == Running {
 		return err
 	}
-	return s.Bus.Publish(ctx, tx, PipelineChanged{Pipeline: *p, From: was})
+	return s.deps.Bus.Publish(ctx, tx, PipelineChanged{Pipeline: *p, From: was})
 }
 
 // Finish notes how a running job ended. A job that does not run is refused with

@@ -223,7 +223,7 @@ func (s *Service) scene(ctx context.Context, by access.Actor, p *project.Project
 	if err := s.checkVariables(by, p, w.Variables); err != nil {
 		return nil, err
 	}
-	repo, err := s.Repositories.Open(ctx, p)
+	repo, err := s.deps.Repositories.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (s *Service) scene(ctx context.Context, by access.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
-	may, err := s.Repositories.MayUpdateRef(ctx, by, p, name, tag)
+	may, err := s.deps.Repositories.MayUpdateRef(ctx, by, p, name, tag)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +249,7 @@ func (s *Service) scene(ctx context.Context, by access.Actor, p *project.Project
 	if err := s.checkRate(ctx, by, p, string(commit.ID)); err != nil {
 		return nil, err
 	}
-	protected, err := s.Repositories.ProtectedRef(ctx, s.DB, p.ID, name, tag)
+	protected, err := s.deps.Repositories.ProtectedRef(ctx, s.deps.DB, p.ID, name, tag)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +260,7 @@ func (s *Service) scene(ctx context.Context, by access.Actor, p *project.Project
 	c := &scene{project: p, repo: repo, commit: commit, protected: protected, variables: w.Variables}
 	c.pipeline = Pipeline{
 		ProjectID: p.ID, SHA: string(commit.ID), BeforeSHA: before, Ref: name, Tag: tag, Status: Created, Source: w.Source,
-		UserID: new(by.ID()), PushID: w.PushID, ScheduleID: w.ScheduleID, CommittedAt: new(commit.Committer.When), CreatedAt: s.Clock.Now(),
+		UserID: new(by.ID()), PushID: w.PushID, ScheduleID: w.ScheduleID, CommittedAt: new(commit.Committer.When), CreatedAt: s.deps.Clock.Now(),
 	}
 	if w.parent != nil {
 		c.pipeline.ParentID, c.pipeline.RootID = new(w.parent.ID), w.parent.RootID
@@ -346,11 +346,11 @@ func (s *Service) checkVariables(by access.Actor, p *project.Project, vars []Var
 // checkRate counts the pipelines that a person made of a commit in the last
 // minute, if the instance limits them.
 func (s *Service) checkRate(ctx context.Context, by access.Actor, p *project.Project, sha string) error {
-	most := s.Settings.Current().PipelineLimitPerProjectUserSHA
+	most := s.deps.Settings.Current().PipelineLimitPerProjectUserSHA
 	if most <= 0 {
 		return nil
 	}
-	n, err := postgres.Value[int](ctx, s.DB, sqlRecentPipelines, p.ID, by.ID(), sha, s.Clock.Now().Add(-time.Minute), most)
+	n, err := postgres.Value[int](ctx, s.deps.DB, sqlRecentPipelines, p.ID, by.ID(), sha, s.deps.Clock.Now().Add(-time.Minute), most)
 	if err == nil && n >= most {
 		return errTooMany
 	}
@@ -367,7 +367,7 @@ func (s *Service) configuration(ctx context.Context, by access.Actor, c *scene, 
 	path := s.ConfigPath(c.project)
 	file, err := s.configFile(ctx, f, c, path)
 	var missing *ciconfig.FetchError
-	if errors.As(err, &missing) && missing.Reason == ciconfig.FileAbsent && path == s.Names.CIFile() {
+	if errors.As(err, &missing) && missing.Reason == ciconfig.FileAbsent && path == s.deps.Names.CIFile() {
 		file, err = f.read(ctx, c.project, c.repo, c.commit.ID, ".gitlab-ci.yml") // what clients know besides
 	}
 	switch {
@@ -458,7 +458,7 @@ type draft struct {
 // begin. It is the only place that says as whom jobs run.
 func (s *Service) write(ctx context.Context, d *draft) (*Pipeline, error) {
 	var made Pipeline
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		pl := d.pipeline
 		if d.plan != nil {
 			if d.plan.Name != "" {
@@ -472,7 +472,7 @@ func (s *Service) write(ctx context.Context, d *draft) (*Pipeline, error) {
 		}
 		pl.ID, err = postgres.Value[int64](ctx, tx, sqlInsertPipeline, pl.ProjectID, pl.IID, pl.SHA, pl.BeforeSHA, pl.Ref, pl.Tag, pl.Status,
 			pl.Source, pl.Name, pl.FailureReason, pl.YAMLErrors, pl.AutoCancel, pl.FailFast, pl.UserID, pl.PushID, pl.ScheduleID, pl.ParentID,
-			pl.RootID, pl.Child, pl.Depth, pl.CommittedAt, pl.CreatedAt, s.Settings.Current().KeepLatestArtifact && d.project.Settings.KeepLatestArtifact)
+			pl.RootID, pl.Child, pl.Depth, pl.CommittedAt, pl.CreatedAt, s.deps.Settings.Current().KeepLatestArtifact && d.project.Settings.KeepLatestArtifact)
 		if err != nil {
 			return postgres.Faults{"pipelines_push": errAlreadyMade, "pipelines_project_id_fkey": errMissing}.Translate(err)
 		}
@@ -489,11 +489,11 @@ func (s *Service) write(ctx context.Context, d *draft) (*Pipeline, error) {
 				return err
 			}
 		}
-		if err := s.Queue.Insert(ctx, tx, KeepArgs{PipelineID: pl.ID, ProjectID: pl.ProjectID, SHA: pl.SHA}); err != nil {
+		if err := s.deps.Queue.Insert(ctx, tx, KeepArgs{PipelineID: pl.ID, ProjectID: pl.ProjectID, SHA: pl.SHA}); err != nil {
 			return err
 		}
 		if d.plan != nil && !pl.Child && d.project.Settings.AutoCancelPendingPipelines != "disabled" {
-			if err := s.Queue.Insert(ctx, tx, SupersedeArgs{PipelineID: pl.ID}); err != nil {
+			if err := s.deps.Queue.Insert(ctx, tx, SupersedeArgs{PipelineID: pl.ID}); err != nil {
 				return err
 			}
 		}
@@ -509,7 +509,7 @@ func (s *Service) write(ctx context.Context, d *draft) (*Pipeline, error) {
 		return nil
 	})
 	if errors.Is(err, errAlreadyMade) {
-		return found(postgres.One[Pipeline](ctx, s.DB, sqlPipelineOfPush, d.pipeline.PushID, d.pipeline.Tag, d.pipeline.Ref))
+		return found(postgres.One[Pipeline](ctx, s.deps.DB, sqlPipelineOfPush, d.pipeline.PushID, d.pipeline.Tag, d.pipeline.Ref))
 	}
 	if err != nil {
 		return nil, err
@@ -524,7 +524,7 @@ func variablePlace(pipelineID int64, key string) string {
 
 func (s *Service) writeVariables(ctx context.Context, tx pgx.Tx, pipelineID int64, vars []Variable) error {
 	for i, v := range vars {
-		sealed, err := s.Box.Seal([]byte(v.Value), variablePlace(pipelineID, v.Key))
+		sealed, err := s.deps.Box.Seal([]byte(v.Value), variablePlace(pipelineID, v.Key))
 		if err != nil {
 			return err
 		}
@@ -553,7 +553,7 @@ func (s *Service) VariablesOf(ctx context.Context, q postgres.Querier, pipelineI
 
 func (s *Service) openVariables(pipelineID int64, rows []variableRow) (vars []Variable, err error) {
 	for _, r := range rows {
-		value, err := s.Box.Open(r.Value, variablePlace(pipelineID, r.Key))
+		value, err := s.deps.Box.Open(r.Value, variablePlace(pipelineID, r.Key))
 		if err != nil {
 			return nil, fmt.Errorf("opening a variable of a pipeline: %w", err)
 		}
@@ -658,7 +658,7 @@ func (s *Service) resourceIDs(ctx context.Context, tx pgx.Tx, projectID int64, k
 	slices.Sort(keys) // two pipelines make them in one order
 	ids := map[string]*int64{}
 	for _, key := range slices.Compact(keys) {
-		id, err := postgres.Value[int64](ctx, tx, sqlResourceID, projectID, key, s.Clock.Now())
+		id, err := postgres.Value[int64](ctx, tx, sqlResourceID, projectID, key, s.deps.Clock.Now())
 		if err != nil {
 			return nil, err
 		}
@@ -695,7 +695,7 @@ func (s *Service) writeEnvironments(ctx context.Context, tx pgx.Tx, projectID in
 				tier = j.Environment.Tier
 			}
 		}
-		if _, err := tx.Exec(ctx, sqlInsertEnvironment, projectID, name, cut(ciconfig.EnvironmentSlug(name), 24), tier, s.Clock.Now()); err != nil {
+		if _, err := tx.Exec(ctx, sqlInsertEnvironment, projectID, name, cut(ciconfig.EnvironmentSlug(name), 24), tier, s.deps.Clock.Now()); err != nil {
 			return err
 		}
 	}
@@ -706,20 +706,20 @@ func (s *Service) writeEnvironments(ctx context.Context, tx pgx.Tx, projectID in
 // redundant: those of other commits that nothing has begun in which must not be
 // interrupted. It may run any number of times.
 func (s *Service) Supersede(ctx context.Context, pipelineID int64) error {
-	latest, err := s.Known(ctx, s.DB, pipelineID)
+	latest, err := s.Known(ctx, s.deps.DB, pipelineID)
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	older, err := postgres.Values[int64](ctx, s.DB, sqlRedundant, latest.ProjectID, latest.Ref, latest.Tag, latest.ID, latest.SHA,
+	older, err := postgres.Values[int64](ctx, s.deps.DB, sqlRedundant, latest.ProjectID, latest.Ref, latest.Tag, latest.ID, latest.SHA,
 		latest.CreatedAt.Add(-3*24*time.Hour))
 	if err != nil {
 		return err
 	}
 	for _, id := range older {
-		err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 			t, err := s.begin(ctx, tx, id)
 			if err != nil {
 				return err
@@ -759,19 +759,19 @@ func (s *Service) Kept(ctx context.Context, repo *gitstore.Repo, pipelineID int6
 // KeepRef holds the commit of a pipeline, so that its jobs can be run again when
 // the branch is gone.
 func (s *Service) KeepRef(ctx context.Context, args KeepArgs) error {
-	p, err := s.Projects.Known(ctx, args.ProjectID)
+	p, err := s.deps.Projects.Known(ctx, args.ProjectID)
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	repo, err := s.Repositories.Open(ctx, p)
+	repo, err := s.deps.Repositories.Open(ctx, p)
 	if err != nil {
 		return err
 	}
 	name := refOf(args.PipelineID)
-	_, err = s.Known(ctx, s.DB, args.PipelineID)
+	_, err = s.Known(ctx, s.deps.DB, args.PipelineID)
 	switch ref, lost := repo.Ref(ctx, name); {
 	case fault.Is(err, fault.NotFound) && lost == nil:
 		return repo.UpdateRefs(ctx, []gitstore.RefUpdate{{Name: name, Old: ref.Target, New: gitstore.Zero}})

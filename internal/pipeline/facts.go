@@ -37,10 +37,10 @@ func (s *Service) Predefined(p *project.Project, pl *Pipeline, c *gitstore.Commi
 	set("CI_PROJECT_NAMESPACE_ID", strconv.FormatInt(p.NamespaceID, 10))
 	root, _, _ := strings.Cut(p.NamespaceFullPath, "/")
 	set("CI_PROJECT_ROOT_NAMESPACE", root)
-	set("CI_PROJECT_URL", s.ExternalURL+"/"+p.FullPath())
+	set("CI_PROJECT_URL", s.deps.ExternalURL+"/"+p.FullPath())
 	set("CI_PROJECT_VISIBILITY", p.Visibility.String())
 	set("CI_PROJECT_REPOSITORY_LANGUAGES", "")
-	set("CI_DEFAULT_BRANCH", s.Projects.BranchOf(p))
+	set("CI_DEFAULT_BRANCH", s.deps.Projects.BranchOf(p))
 	set("CI_CONFIG_PATH", s.ConfigPath(p))
 	if pl.ID != 0 {
 		set("CI_PIPELINE_ID", strconv.FormatInt(pl.ID, 10))
@@ -84,8 +84,8 @@ func (s *Service) Predefined(p *project.Project, pl *Pipeline, c *gitstore.Commi
 }
 
 func (s *Service) setServer(set func(key, value string)) {
-	set("CI_SERVER_URL", s.ExternalURL)
-	if u, err := url.Parse(s.ExternalURL); err == nil {
+	set("CI_SERVER_URL", s.deps.ExternalURL)
+	if u, err := url.Parse(s.deps.ExternalURL); err == nil {
 		port := u.Port()
 		if port == "" {
 			port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
@@ -94,7 +94,7 @@ func (s *Service) setServer(set func(key, value string)) {
 		set("CI_SERVER_PORT", port)
 		set("CI_SERVER_PROTOCOL", u.Scheme)
 	}
-	set("CI_SERVER_NAME", s.Names.Text())
+	set("CI_SERVER_NAME", s.deps.Names.Text())
 	set("CI_SERVER_VERSION", setting.Version)
 	parts := strings.SplitN(setting.Version, ".", 3)
 	for i, name := range []string{"MAJOR", "MINOR", "PATCH"} {
@@ -103,9 +103,9 @@ func (s *Service) setServer(set func(key, value string)) {
 			set("CI_SERVER_VERSION_"+name, number)
 		}
 	}
-	set("CI_SERVER_REVISION", s.Settings.Instance().Revision)
-	set("CI_API_V4_URL", s.ExternalURL+"/api/v4")
-	set("CI_API_GRAPHQL_URL", s.ExternalURL+"/api/graphql")
+	set("CI_SERVER_REVISION", s.deps.Settings.Instance().Revision)
+	set("CI_API_V4_URL", s.deps.ExternalURL+"/api/v4")
+	set("CI_API_GRAPHQL_URL", s.deps.ExternalURL+"/api/graphql")
 	set("GITLAB_FEATURES", "")
 }
 
@@ -114,7 +114,7 @@ func (s *Service) ConfigPath(p *project.Project) string {
 	if path := p.Settings.CIConfigPath; path != nil && *path != "" {
 		return *path
 	}
-	return s.Names.CIFile()
+	return s.deps.Names.CIFile()
 }
 
 // On is what somebody is given variables for: something that runs on a ref.
@@ -137,7 +137,7 @@ func (s *Service) VariablesFor(ctx context.Context, by access.Actor, on On) (var
 		return nil, false, nil
 	}
 	if on.Protected {
-		if may, err := s.Repositories.MayUpdateRef(ctx, by, on.Project, on.Ref, on.Tag); err != nil || !may {
+		if may, err := s.deps.Repositories.MayUpdateRef(ctx, by, on.Project, on.Ref, on.Tag); err != nil || !may {
 			return nil, false, err
 		}
 	}
@@ -148,11 +148,11 @@ func (s *Service) VariablesFor(ctx context.Context, by access.Actor, on On) (var
 // stored reads the variables that something on a ref is given.
 func (s *Service) stored(ctx context.Context, on On) (vars []variable.Variable, err error) {
 	if len(on.Lineage) == 0 {
-		if on.Lineage, err = postgres.Value[[]int64](ctx, s.DB, sqlLineage, on.Project.ID); err != nil {
+		if on.Lineage, err = postgres.Value[[]int64](ctx, s.deps.DB, sqlLineage, on.Project.ID); err != nil {
 			return nil, err
 		}
 	}
-	return s.Variables.ForJob(ctx, s.DB, variable.Query{
+	return s.deps.Variables.ForJob(ctx, s.deps.DB, variable.Query{
 		ProjectID: on.Project.ID, GroupIDs: on.Lineage, Protected: on.Protected, Environment: on.Environment,
 	})
 }
@@ -212,7 +212,7 @@ func (s *Service) gather(ctx context.Context, by access.Actor, c *scene) error {
 			return changed(ctx, c.repo, gitstore.OID(pl.BeforeSHA), c.commit.ID)
 		},
 		ChangesFrom: func(ref string) ([]string, bool) {
-			from, err := s.Repositories.Revision(ctx, c.repo, c.project, ref)
+			from, err := s.deps.Repositories.Revision(ctx, c.repo, c.project, ref)
 			if err != nil {
 				return nil, false
 			}

@@ -175,7 +175,7 @@ func (s *Service) OnPushed(ctx context.Context, tx pgx.Tx, e repository.Pushed) 
 			continue
 		}
 		asked++
-		err := s.Queue.Insert(ctx, tx, PushArgs{
+		err := s.deps.Queue.Insert(ctx, tx, PushArgs{
 			PushID: e.Push.ID, ProjectID: e.Project.ID, UserID: e.By.ID(), Ref: u.Name, Old: string(u.Old), New: string(u.New), Options: e.Push.Options,
 		})
 		if err != nil {
@@ -192,7 +192,7 @@ func (s *Service) FromPush(ctx context.Context, args PushArgs) error {
 	if err != nil || !may {
 		return err
 	}
-	p, err := s.Projects.Find(ctx, by, args.ProjectID)
+	p, err := s.deps.Projects.Find(ctx, by, args.ProjectID)
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}
@@ -204,7 +204,7 @@ func (s *Service) FromPush(ctx context.Context, args PushArgs) error {
 	}
 	target := args.New
 	if strings.HasPrefix(args.Ref, gitstore.Tags) {
-		repo, err := s.Repositories.Open(ctx, p)
+		repo, err := s.deps.Repositories.Open(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -250,7 +250,7 @@ func (s *Service) outlived(ctx context.Context, tx pgx.Tx, args UnlockArgs) erro
 	if err != nil || len(older) == 0 {
 		return err
 	}
-	return s.Queue.Insert(ctx, tx, args, jobqueue.Unique())
+	return s.deps.Queue.Insert(ctx, tx, args, jobqueue.Unique())
 }
 
 // Unlock lets the files of older pipelines go in their time. It may run any
@@ -258,7 +258,7 @@ func (s *Service) outlived(ctx context.Context, tx pgx.Tx, args UnlockArgs) erro
 func (s *Service) Unlock(ctx context.Context, args UnlockArgs) error {
 	for {
 		done := true
-		err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 			ids, err := postgres.Values[int64](ctx, tx, sqlUnlock, args.ProjectID, args.Ref, args.Tag, args.Before, clearBatch)
 			if err != nil || len(ids) == 0 {
 				return err
@@ -268,7 +268,7 @@ func (s *Service) Unlock(ctx context.Context, args UnlockArgs) error {
 			if err != nil {
 				return err
 			}
-			return s.Artifacts.Unlock(ctx, tx, jobs...)
+			return s.deps.Artifacts.Unlock(ctx, tx, jobs...)
 		})
 		if err != nil || done {
 			return err
@@ -279,12 +279,12 @@ func (s *Service) Unlock(ctx context.Context, args UnlockArgs) error {
 // Locked reports whether the files of a pipeline outlive their time, as those
 // of the latest of each ref do. Whoever is changing that is waited for.
 func (s *Service) Locked(ctx context.Context, pipelineID int64) (bool, error) {
-	locked, err := found(postgres.Value[bool](ctx, s.DB, sqlIsLocked, pipelineID))
+	locked, err := found(postgres.Value[bool](ctx, s.deps.DB, sqlIsLocked, pipelineID))
 	return deref(locked), err
 }
 
 func (s *Service) cancelDownstream(ctx context.Context, args CancelArgs) error {
-	pl, err := s.Known(ctx, s.DB, args.PipelineID)
+	pl, err := s.Known(ctx, s.deps.DB, args.PipelineID)
 	if fault.Is(err, fault.NotFound) || (err == nil && args.Child && !pl.Child) {
 		return nil
 	}
@@ -300,7 +300,7 @@ const early = time.Minute
 
 // Due starts a delayed job whose time has come.
 func (s *Service) Due(ctx context.Context, jobID int64) error {
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		t, j, err := s.beginOf(ctx, tx, jobID)
 		if err != nil || j == nil || j.Status != Scheduled || j.ScheduledAt.After(t.now.Add(early)) {
 			return err

@@ -67,7 +67,7 @@ func DebugLog(vars ciconfig.Variables) bool {
 
 // MarkDebugLog notes that the log of a job holds secrets, for good.
 func (s *Service) MarkDebugLog(ctx context.Context, jobID int64) error {
-	_, err := s.DB.Exec(ctx, sqlMarkDebugLog, jobID)
+	_, err := s.deps.DB.Exec(ctx, sqlMarkDebugLog, jobID)
 	return err
 }
 
@@ -77,11 +77,11 @@ func (s *Service) debugLog(ctx context.Context, j *Job) (bool, error) {
 	if j.DebugLog != nil {
 		return *j.DebugLog, nil
 	}
-	spec, err := s.SpecOf(ctx, s.DB, j)
+	spec, err := s.SpecOf(ctx, s.deps.DB, j)
 	if err != nil {
 		return false, err
 	}
-	given, played, err := s.Given(ctx, s.DB, j.PipelineID, j.ID)
+	given, played, err := s.Given(ctx, s.deps.DB, j.PipelineID, j.ID)
 	if err != nil {
 		return false, err
 	}
@@ -102,7 +102,7 @@ func (s *Service) Archive(ctx context.Context, to access.Actor, p *project.Proje
 }
 
 func (s *Service) archive(ctx context.Context, j *Job) (artifact.File, error) {
-	left, err := s.Artifacts.Files(ctx, j.ID)
+	left, err := s.deps.Artifacts.Files(ctx, j.ID)
 	if err != nil {
 		return artifact.File{}, err
 	}
@@ -115,7 +115,7 @@ func (s *Service) archive(ctx context.Context, j *Job) (artifact.File, error) {
 
 // Left are the files that a job left and the reader may have.
 func (s *Service) Left(ctx context.Context, to access.Actor, p *project.Project, jobIDs ...int64) ([]artifact.File, error) {
-	left, err := s.Artifacts.Files(ctx, jobIDs...)
+	left, err := s.deps.Artifacts.Files(ctx, jobIDs...)
 	return slices.DeleteFunc(left, func(f artifact.File) bool { return !MayRead(to, p, Files, f.Access) }), err
 }
 
@@ -126,12 +126,12 @@ func (s *Service) HandedTo(ctx context.Context, by access.Actor, pipelineID int6
 	if j.ErasedAt != nil {
 		return nil, nil
 	}
-	own, err := postgres.Value[bool](ctx, s.DB, sqlFollows, pipelineID, j.PipelineID, p.ID)
+	own, err := postgres.Value[bool](ctx, s.deps.DB, sqlFollows, pipelineID, j.PipelineID, p.ID)
 	if err != nil {
 		return nil, err
 	}
 	if own {
-		return s.Artifacts.Files(ctx, j.ID)
+		return s.deps.Artifacts.Files(ctx, j.ID)
 	}
 	return s.Left(ctx, by, p, j.ID)
 }

@@ -32,13 +32,13 @@ type Lint struct {
 // Lint checks a configuration with the rights of whoever asks. Who may not run
 // pipelines on the ref has it checked without variables.
 func (s *Service) Lint(ctx context.Context, by access.Actor, p *project.Project, q LintQuery) (*Lint, error) {
-	repo, err := s.Repositories.Open(ctx, p)
+	repo, err := s.deps.Repositories.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	ref := q.Ref
 	if ref == "" {
-		ref = s.Projects.BranchOf(p)
+		ref = s.deps.Projects.BranchOf(p)
 	}
 	revision := q.Revision
 	if revision == "" {
@@ -46,7 +46,7 @@ func (s *Service) Lint(ctx context.Context, by access.Actor, p *project.Project,
 	}
 	missing := fault.Missing("Commit")
 	c := &scene{project: p, repo: repo}
-	sha, err := s.Repositories.Revision(ctx, repo, p, revision)
+	sha, err := s.deps.Repositories.Revision(ctx, repo, p, revision)
 	if err == nil {
 		c.commit, err = repo.Commit(ctx, sha)
 	}
@@ -63,11 +63,11 @@ func (s *Service) Lint(ctx context.Context, by access.Actor, p *project.Project,
 	if _, err := repo.Ref(ctx, gitstore.Tags+ref); err == nil {
 		tag = true
 	}
-	if c.protected, err = s.Repositories.ProtectedRef(ctx, s.DB, p.ID, name, tag); err != nil {
+	if c.protected, err = s.deps.Repositories.ProtectedRef(ctx, s.deps.DB, p.ID, name, tag); err != nil {
 		return nil, err
 	}
 	c.pipeline = Pipeline{
-		ProjectID: p.ID, SHA: string(c.commit.ID), BeforeSHA: string(gitstore.Zero), Ref: name, Tag: tag, Source: FromPush, CreatedAt: s.Clock.Now(),
+		ProjectID: p.ID, SHA: string(c.commit.ID), BeforeSHA: string(gitstore.Zero), Ref: name, Tag: tag, Source: FromPush, CreatedAt: s.deps.Clock.Now(),
 	}
 	if err := s.gather(ctx, by, c); err != nil {
 		return nil, err

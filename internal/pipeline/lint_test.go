@@ -40,11 +40,11 @@ func (w *world) setSecrets(t testing.TB, value string) {
 		var err error
 		switch place {
 		case "INSTANCE":
-			err = w.Variables.Create(t.Context(), access.Actor{}, v)
+			err = w.variables.Create(t.Context(), access.Actor{}, v)
 		case "GROUP":
-			err = w.Variables.CreateIn(t.Context(), access.Actor{}, bus.Entity{Kind: bus.OfGroup, ID: w.home.ID}, v)
+			err = w.variables.CreateIn(t.Context(), access.Actor{}, bus.Entity{Kind: bus.OfGroup, ID: w.home.ID}, v)
 		default:
-			err = w.Variables.CreateIn(t.Context(), access.Actor{}, bus.Entity{Kind: bus.OfProject, ID: w.project.ID}, v)
+			err = w.variables.CreateIn(t.Context(), access.Actor{}, bus.Entity{Kind: bus.OfProject, ID: w.project.ID}, v)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -89,7 +89,7 @@ func (s *Service) JobsOfRunner(ctx context.Context, by access.Actor, runnerID in
 	if of != "" {
 		statuses = []Status{of}
 	}
-	reader := s.Projects.JobsReader(by)
+	reader := s.deps.Projects.JobsReader(by)
 	return s.jobPage(ctx, func(reach int) *postgres.List {
 		args := append(reader[:], statuses, runnerID, border(req), reach)
 		l := postgres.From(jobsOfRunner, args...)
@@ -107,13 +107,13 @@ func (s *Service) jobPage(ctx context.Context, list func(reach int) *postgres.Li
 	if !req.Keyset {
 		reach += req.Offset()
 	}
-	res, err := paging.FetchOf(ctx, s.DB, list(reach), req, 0, func(j Job) []string { return []string{strconv.FormatInt(j.ID, 10)} })
+	res, err := paging.FetchOf(ctx, s.deps.DB, list(reach), req, 0, func(j Job) []string { return []string{strconv.FormatInt(j.ID, 10)} })
 	if err != nil || req.Keyset {
 		return res, err
 	}
 	res.Total = req.Offset() + len(res.Items)
 	if res.More || (len(res.Items) == 0 && req.Page > 1) {
-		res.Total, err = paging.Count(ctx, s.DB, list(paging.MaxTotal+1))
+		res.Total, err = paging.Count(ctx, s.deps.DB, list(paging.MaxTotal+1))
 	}
 	return res, err
 }
@@ -201,7 +201,7 @@ func (s *Service) List(ctx context.Context, projectID int64, f Filter, req pagin
 		l.Order(id)
 	}
 	// Pages by cursor go by the id.
-	return paging.Fetch(ctx, s.DB, l, req, func(p Pipeline) []string { return []string{strconv.FormatInt(p.ID, 10)} })
+	return paging.Fetch(ctx, s.deps.DB, l, req, func(p Pipeline) []string { return []string{strconv.FormatInt(p.ID, 10)} })
 }
 
 // Warned says which of some pipelines passed with failures that are allowed.
@@ -215,7 +215,7 @@ func (s *Service) Warned(ctx context.Context, pipelines ...*Pipeline) (map[int64
 	if passed == nil {
 		return nil, nil
 	}
-	ids, err := postgres.Values[int64](ctx, s.DB, sqlWarned, passed)
+	ids, err := postgres.Values[int64](ctx, s.deps.DB, sqlWarned, passed)
 	warned := make(map[int64]bool, len(ids))
 	for _, id := range ids {
 		warned[id] = true

@@ -25,7 +25,7 @@ func (s *Service) Serve(ctx context.Context, groupID int64) error {
 
 // serveOne reports whether the job that was chosen had moved on meanwhile.
 func (s *Service) serveOne(ctx context.Context, groupID int64) (again bool, err error) {
-	mode, err := postgres.Value[string](ctx, s.DB, sqlResourceMode, groupID)
+	mode, err := postgres.Value[string](ctx, s.deps.DB, sqlResourceMode, groupID)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return false, nil
 	}
@@ -39,14 +39,14 @@ func (s *Service) serveOne(ctx context.Context, groupID int64) (again bool, err 
 	next, err := postgres.One[struct {
 		ID     int64
 		Status Status
-	}](ctx, s.DB, sql, groupID)
+	}](ctx, s.deps.DB, sql, groupID)
 	if errors.Is(err, postgres.ErrNoRows) || (err == nil && next.Status != WaitingForResource) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		t, j, err := s.beginOf(ctx, tx, next.ID)
 		if err != nil {
 			return err
@@ -84,7 +84,7 @@ type ResourceGroup struct {
 func (s *Service) ResourceGroups(ctx context.Context, projectID int64, req paging.Request) (paging.Result[ResourceGroup], error) {
 	l := postgres.From("resource_groups").Columns(groupColumns).Where("project_id = ?", projectID).
 		Order(postgres.Key{Expr: "key"}, postgres.Key{Expr: "id"})
-	return paging.Fetch[ResourceGroup](ctx, s.DB, l, req, nil)
+	return paging.Fetch[ResourceGroup](ctx, s.deps.DB, l, req, nil)
 }
 
 // Upcoming reads one page of the jobs that wait for a resource, in the order of
@@ -97,16 +97,16 @@ func (s *Service) Upcoming(ctx context.Context, g *ResourceGroup, req paging.Req
 		l.Where("status in ('created', 'scheduled', 'waiting_for_resource')")
 	}
 	l.Order(postgres.Key{Expr: "pipeline_id", Desc: g.ProcessMode == "newest_first"}, postgres.Key{Expr: "id"})
-	return paging.Fetch[Job](ctx, s.DB, l, req, nil)
+	return paging.Fetch[Job](ctx, s.deps.DB, l, req, nil)
 }
 
 // SetResourceGroup says who comes next.
 func (s *Service) SetResourceGroup(ctx context.Context, projectID int64, key, mode string) (g *ResourceGroup, err error) {
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		if g, err = found(postgres.One[ResourceGroup](ctx, tx, sqlSetResourceGroup, projectID, key, mode, s.Clock.Now())); err != nil {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		if g, err = found(postgres.One[ResourceGroup](ctx, tx, sqlSetResourceGroup, projectID, key, mode, s.deps.Clock.Now())); err != nil {
 			return err
 		}
-		return s.Queue.Insert(ctx, tx, ServeArgs{GroupID: g.ID}, jobqueue.Unique())
+		return s.deps.Queue.Insert(ctx, tx, ServeArgs{GroupID: g.ID}, jobqueue.Unique())
 	})
 	return g, err
 }

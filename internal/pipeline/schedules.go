@@ -101,7 +101,7 @@ func (d ScheduleDraft) apply(sc *Schedule, now time.Time) error {
 
 // mayScheduleOn refuses who may not run pipelines on the ref.
 func (s *Service) mayScheduleOn(ctx context.Context, by access.Actor, p *project.Project, ref string) error {
-	may, err := s.Repositories.MayUpdateRef(ctx, by, p, shortRef(ref), strings.HasPrefix(ref, gitstore.Tags))
+	may, err := s.deps.Repositories.MayUpdateRef(ctx, by, p, shortRef(ref), strings.HasPrefix(ref, gitstore.Tags))
 	if err == nil && !may {
 		err = fault.New(fault.Forbidden)
 	}
@@ -110,7 +110,7 @@ func (s *Service) mayScheduleOn(ctx context.Context, by access.Actor, p *project
 
 // CreateSchedule makes a schedule that the actor owns.
 func (s *Service) CreateSchedule(ctx context.Context, by access.Actor, p *project.Project, d ScheduleDraft) (*Schedule, error) {
-	now := s.Clock.Now()
+	now := s.deps.Clock.Now()
 	sc := &Schedule{ProjectID: p.ID, OwnerID: new(by.ID()), CronTimezone: "UTC", Active: true, CreatedAt: now, UpdatedAt: now}
 	if err := d.apply(sc, now); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (s *Service) CreateSchedule(ctx context.Context, by access.Actor, p *projec
 	if err := s.mayScheduleOn(ctx, by, p, sc.Ref); err != nil {
 		return nil, err
 	}
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlLockSchedules, p.ID); err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (s *Service) CreateSchedule(ctx context.Context, by access.Actor, p *projec
 
 // FindSchedule reads a schedule of a project.
 func (s *Service) FindSchedule(ctx context.Context, projectID, id int64) (*Schedule, error) {
-	return foundSchedule(postgres.One[Schedule](ctx, s.DB, sqlSchedule, projectID, id))
+	return foundSchedule(postgres.One[Schedule](ctx, s.deps.DB, sqlSchedule, projectID, id))
 }
 
 // Schedules reads one page of a project's schedules.
@@ -147,7 +147,7 @@ func (s *Service) Schedules(ctx context.Context, projectID int64, active *bool, 
 	if active != nil {
 		l.Where("active = ?", *active)
 	}
-	return paging.Fetch[Schedule](ctx, s.DB, l, req, nil)
+	return paging.Fetch[Schedule](ctx, s.deps.DB, l, req, nil)
 }
 
 // owns refuses who may not change a schedule: its pipelines run as its owner.
@@ -167,20 +167,20 @@ func (s *Service) ChangeSchedule(ctx context.Context, by access.Actor, p *projec
 	if err := sc.owns(by); err != nil {
 		return nil, err
 	}
-	if err := d.apply(sc, s.Clock.Now()); err != nil {
+	if err := d.apply(sc, s.deps.Clock.Now()); err != nil {
 		return nil, err
 	}
 	if err := s.mayScheduleOn(ctx, by, p, sc.Ref); err != nil {
 		return nil, err
 	}
-	return foundSchedule(postgres.One[Schedule](ctx, s.DB, sqlUpdateSchedule, sc.ID, sc.Description, sc.Ref, sc.Cron, sc.CronTimezone, sc.Active,
-		sc.NextRunAt, s.Clock.Now()))
+	return foundSchedule(postgres.One[Schedule](ctx, s.deps.DB, sqlUpdateSchedule, sc.ID, sc.Description, sc.Ref, sc.Cron, sc.CronTimezone, sc.Active,
+		sc.NextRunAt, s.deps.Clock.Now()))
 }
 
 // TakeSchedule makes the actor the owner of a schedule. What the former owner
 // gave to its pipelines stays with the schedule, so only maintainers may.
 func (s *Service) TakeSchedule(ctx context.Context, by access.Actor, p *project.Project, id int64) (*Schedule, error) {
-	return foundSchedule(postgres.One[Schedule](ctx, s.DB, sqlTakeSchedule, p.ID, id, by.ID(), s.Clock.Now()))
+	return foundSchedule(postgres.One[Schedule](ctx, s.deps.DB, sqlTakeSchedule, p.ID, id, by.ID(), s.deps.Clock.Now()))
 }
 
 // DeleteSchedule removes a schedule, for its owner, maintainers and
@@ -195,7 +195,7 @@ func (s *Service) DeleteSchedule(ctx context.Context, by access.Actor, p *projec
 			return err
 		}
 	}
-	_, err = s.DB.Exec(ctx, sqlDeleteSchedule, id)
+	_, err = s.deps.DB.Exec(ctx, sqlDeleteSchedule, id)
 	return err
 }
 
@@ -208,8 +208,8 @@ func (s *Service) PlaySchedule(ctx context.Context, by access.Actor, p *project.
 	if err := s.mayScheduleOn(ctx, by, p, sc.Ref); err != nil {
 		return err
 	}
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		return s.Queue.Insert(ctx, tx, ScheduleArgs{ScheduleID: id, UserID: by.ID()}, jobqueue.Unique())
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		return s.deps.Queue.Insert(ctx, tx, ScheduleArgs{ScheduleID: id, UserID: by.ID()}, jobqueue.Unique())
 	})
 }
 
@@ -237,7 +237,7 @@ func (s *Service) SetScheduleVariable(ctx context.Context, by access.Actor, p *p
 	if len(v.Value) > 65_536 {
 		return fault.Field("value", "is too long (maximum is 65536 characters)")
 	}
-	sealed, err := s.Box.Seal([]byte(v.Value), schedulePlace(id, v.Key))
+	sealed, err := s.deps.Box.Seal([]byte(v.Value), schedulePlace(id, v.Key))
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func (s *Service) SetScheduleVariable(ctx context.Context, by access.Actor, p *p
 	if isNew {
 		sql = sqlInsertScheduleVariable
 	}
-	tag, err := s.DB.Exec(ctx, sql, id, v.Key, sealed, v.File, v.Raw)
+	tag, err := s.deps.DB.Exec(ctx, sql, id, v.Key, sealed, v.File, v.Raw)
 	if err == nil && tag.RowsAffected() == 0 {
 		return errNoVariable
 	}
@@ -265,7 +265,7 @@ func (s *Service) RemoveScheduleVariable(ctx context.Context, by access.Actor, p
 	if err != nil {
 		return Variable{}, err
 	}
-	_, err = s.DB.Exec(ctx, sqlDeleteScheduleVariable, id, key)
+	_, err = s.deps.DB.Exec(ctx, sqlDeleteScheduleVariable, id, key)
 	return v, err
 }
 
@@ -285,13 +285,13 @@ func (s *Service) FindScheduleVariable(ctx context.Context, id int64, key string
 
 // ScheduleVariables reads what the pipelines of a schedule are given.
 func (s *Service) ScheduleVariables(ctx context.Context, id int64) ([]Variable, error) {
-	rows, err := postgres.All[variableRow](ctx, s.DB, sqlScheduleVariables, id)
+	rows, err := postgres.All[variableRow](ctx, s.deps.DB, sqlScheduleVariables, id)
 	if err != nil {
 		return nil, err
 	}
 	var vars []Variable
 	for _, r := range rows {
-		value, err := s.Box.Open(r.Value, schedulePlace(id, r.Key))
+		value, err := s.deps.Box.Open(r.Value, schedulePlace(id, r.Key))
 		if err != nil {
 			return nil, fmt.Errorf("opening a variable of a schedule: %w", err)
 		}
@@ -307,7 +307,7 @@ func (s *Service) giver(ctx context.Context, pl *Pipeline) (*int64, error) {
 	first := pl
 	if pl.RootID != nil {
 		var err error
-		if first, err = s.Known(ctx, s.DB, *pl.RootID); err != nil {
+		if first, err = s.Known(ctx, s.deps.DB, *pl.RootID); err != nil {
 			return nil, notFoundIsNil(err)
 		}
 	}
@@ -317,7 +317,7 @@ func (s *Service) giver(ctx context.Context, pl *Pipeline) (*int64, error) {
 	case first.ScheduleID == nil:
 		return nil, nil
 	}
-	sc, err := foundSchedule(postgres.One[Schedule](ctx, s.DB, sqlScheduleByID, *first.ScheduleID))
+	sc, err := foundSchedule(postgres.One[Schedule](ctx, s.deps.DB, sqlScheduleByID, *first.ScheduleID))
 	if err != nil {
 		return nil, notFoundIsNil(err)
 	}
@@ -329,8 +329,8 @@ const scheduleBatch = 1000
 
 // Tick asks for the runs of schedules whose time has come, and sets their next.
 func (s *Service) Tick(ctx context.Context) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		now := s.Clock.Now()
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		now := s.deps.Clock.Now()
 		due, err := postgres.All[Schedule](ctx, tx, sqlDueSchedules, now, scheduleBatch)
 		if err != nil {
 			return err
@@ -350,7 +350,7 @@ func (s *Service) Tick(ctx context.Context) error {
 			if sc.OwnerID == nil {
 				continue
 			}
-			if err := s.Queue.Insert(ctx, tx, ScheduleArgs{ScheduleID: sc.ID, UserID: *sc.OwnerID}, jobqueue.Unique()); err != nil {
+			if err := s.deps.Queue.Insert(ctx, tx, ScheduleArgs{ScheduleID: sc.ID, UserID: *sc.OwnerID}, jobqueue.Unique()); err != nil {
 				return err
 			}
 		}
@@ -361,7 +361,7 @@ func (s *Service) Tick(ctx context.Context) error {
 // FromSchedule makes the pipeline of a schedule, as somebody and with the rights
 // they have now.
 func (s *Service) FromSchedule(ctx context.Context, args ScheduleArgs) error {
-	sc, err := foundSchedule(postgres.One[Schedule](ctx, s.DB, sqlScheduleByID, args.ScheduleID))
+	sc, err := foundSchedule(postgres.One[Schedule](ctx, s.deps.DB, sqlScheduleByID, args.ScheduleID))
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}
@@ -372,7 +372,7 @@ func (s *Service) FromSchedule(ctx context.Context, args ScheduleArgs) error {
 	if err != nil || !may {
 		return err
 	}
-	p, err := s.Projects.Find(ctx, by, sc.ProjectID)
+	p, err := s.deps.Projects.Find(ctx, by, sc.ProjectID)
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}

@@ -21,6 +21,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/fairshare"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/outbound"
@@ -55,12 +56,12 @@ type Deps struct {
 	Log          *slog.Logger
 	ExternalURL  string
 	Names        wire.Names
+	JobTokens    JobTokens
 }
 
 // Service is the use cases of pipelines and jobs.
 type Service struct {
-	Deps
-	callerBy func(context.Context, string) (*Caller, error)
+	deps     Deps
 	seats    *fairshare.Slots // for those who have configurations read
 	patience time.Duration    // for a seat
 }
@@ -68,7 +69,7 @@ type Service struct {
 // New puts the room together.
 func New(d Deps) *Service {
 	cores := max(2, runtime.GOMAXPROCS(0))
-	return &Service{Deps: d, seats: fairshare.New(cores, cores), patience: 30 * time.Second}
+	return &Service{deps: deps.Complete(d), seats: fairshare.New(cores, cores), patience: 30 * time.Second}
 }
 
 // Caller is a job that starts a pipeline by its token.
@@ -77,9 +78,11 @@ type Caller struct {
 	By    access.Actor // whom the token speaks for, nobody unless the job runs
 }
 
-// JobTokensBy says which job a token is of, nil for none. It is called while
-// the application is put together.
-func (s *Service) JobTokensBy(find func(context.Context, string) (*Caller, error)) { s.callerBy = find }
+// JobTokens is the room above that knows tokens of jobs.
+type JobTokens interface {
+	// Caller says which job a token is of, nil for none.
+	Caller(ctx context.Context, token string) (*Caller, error)
+}
 
 var errMissing = fault.Say(fault.NotFound, "404 Not found")
 
@@ -95,7 +98,7 @@ func found[T any](row T, err error) (*T, error) {
 
 // Find reads a pipeline of a project.
 func (s *Service) Find(ctx context.Context, projectID, id int64) (*Pipeline, error) {
-	return found(postgres.One[Pipeline](ctx, s.DB, sqlPipelineOf, projectID, id))
+	return found(postgres.One[Pipeline](ctx, s.deps.DB, sqlPipelineOf, projectID, id))
 }
 
 // Known reads a pipeline, whoever asks.
@@ -107,20 +110,20 @@ func (s *Service) Known(ctx context.Context, q postgres.Querier, id int64) (*Pip
 // ref is empty.
 func (s *Service) Latest(ctx context.Context, p *project.Project, ref string) (*Pipeline, error) {
 	if ref == "" {
-		ref = s.Projects.BranchOf(p)
+		ref = s.deps.Projects.BranchOf(p)
 	}
-	return found(postgres.One[Pipeline](ctx, s.DB, sqlLatest, p.ID, shortRef(ref)))
+	return found(postgres.One[Pipeline](ctx, s.deps.DB, sqlLatest, p.ID, shortRef(ref)))
 }
 
 // FindJob reads a build or a bridge of a project.
 func (s *Service) FindJob(ctx context.Context, projectID, id int64) (*Job, error) {
-	return found(postgres.One[Job](ctx, s.DB, sqlJobOf, projectID, id))
+	return found(postgres.One[Job](ctx, s.deps.DB, sqlJobOf, projectID, id))
 }
 
 // LatestJobs reads the jobs of a pipeline that no other record took the place of,
 // by stage, up to a limit.
 func (s *Service) LatestJobs(ctx context.Context, pipelineID int64, limit int) ([]Job, error) {
-	return postgres.All[Job](ctx, s.DB, sqlShownJobs, pipelineID, limit)
+	return postgres.All[Job](ctx, s.deps.DB, sqlShownJobs, pipelineID, limit)
 }
 
 // KnownJob reads a job, whoever asks.
@@ -134,7 +137,7 @@ func (s *Service) Among(ctx context.Context, ids ...int64) (map[int64]*Pipeline,
 	if len(ids) == 0 {
 		return byID, nil
 	}
-	rows, err := postgres.All[Pipeline](ctx, s.DB, sqlPipelinesAmong, ids)
+	rows, err := postgres.All[Pipeline](ctx, s.deps.DB, sqlPipelinesAmong, ids)
 	for i := range rows {
 		byID[rows[i].ID] = &rows[i]
 	}
@@ -147,7 +150,7 @@ func (s *Service) SeenIn(ctx context.Context, to access.Actor, near *project.Pro
 	p := near
 	if pl.ProjectID != p.ID {
 		var err error
-		if p, err = s.Projects.Find(ctx, to, pl.ProjectID); err != nil {
+		if p, err = s.deps.Projects.Find(ctx, to, pl.ProjectID); err != nil {
 			return nil, notFoundIsNil(err)
 		}
 	}
@@ -168,7 +171,7 @@ func (s *Service) Commits(ctx context.Context, p *project.Project, pipelines ...
 		}
 		if repo == nil {
 			var err error
-			if repo, err = s.Repositories.Open(ctx, p); err != nil {
+			if repo, err = s.deps.Repositories.Open(ctx, p); err != nil {
 				return nil, err
 			}
 		}
@@ -222,13 +225,13 @@ const clearBatch = 100
 func (s *Service) ClearFiles(ctx context.Context, projectID int64) error {
 	var after int64
 	for {
-		ids, err := postgres.Values[int64](ctx, s.DB, sqlJobIDsAfter, projectID, after, clearBatch)
+		ids, err := postgres.Values[int64](ctx, s.deps.DB, sqlJobIDsAfter, projectID, after, clearBatch)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+		err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 			for _, id := range ids {
-				if err := s.Artifacts.RemoveFiles(ctx, tx, id); err != nil {
+				if err := s.deps.Artifacts.RemoveFiles(ctx, tx, id); err != nil {
 					return err
 				}
 			}

@@ -74,7 +74,7 @@ func (s *Service) filesFor(by access.Actor) *files {
 
 // repo is the repository of a place, if the actor may read its code now.
 func (f *files) repo(ctx context.Context, projectID int64) (*project.Project, *gitstore.Repo, error) {
-	p, err := f.s.Projects.Find(ctx, f.by, projectID)
+	p, err := f.s.deps.Projects.Find(ctx, f.by, projectID)
 	if err != nil {
 		return nil, nil, hiddenProject(err)
 	}
@@ -85,7 +85,7 @@ func (f *files) open(ctx context.Context, p *project.Project) (*project.Project,
 	if !p.MayReadCode(f.by) {
 		return nil, nil, &ciconfig.FetchError{Reason: ciconfig.ProjectHidden}
 	}
-	repo, err := f.s.Repositories.Open(ctx, p)
+	repo, err := f.s.deps.Repositories.Open(ctx, p)
 	return p, repo, hiddenProject(err)
 }
 
@@ -171,7 +171,7 @@ func (f *files) Project(ctx context.Context, _ ciconfig.Place, path, ref, file s
 
 // at is a ref of another project.
 func (f *files) at(ctx context.Context, path, ref string) (*project.Project, *gitstore.Repo, gitstore.OID, error) {
-	p, _, err := f.s.Projects.FindByRef(ctx, f.by, strings.Trim(path, "/"))
+	p, _, err := f.s.deps.Projects.FindByRef(ctx, f.by, strings.Trim(path, "/"))
 	if err != nil {
 		return nil, nil, "", hiddenProject(err)
 	}
@@ -180,9 +180,9 @@ func (f *files) at(ctx context.Context, path, ref string) (*project.Project, *gi
 		return nil, nil, "", err
 	}
 	if ref == "" {
-		ref = f.s.Projects.BranchOf(p)
+		ref = f.s.deps.Projects.BranchOf(p)
 	}
-	sha, err := f.s.Repositories.Revision(ctx, repo, p, ref)
+	sha, err := f.s.deps.Repositories.Revision(ctx, repo, p, ref)
 	if fault.Is(err, fault.NotFound) || errors.Is(err, gitstore.ErrNotFound) || errors.Is(err, gitstore.ErrInvalid) {
 		err = &ciconfig.FetchError{Reason: ciconfig.RefAbsent}
 	}
@@ -190,13 +190,13 @@ func (f *files) at(ctx context.Context, path, ref string) (*project.Project, *gi
 }
 
 func (f *files) Remote(ctx context.Context, address string) (ciconfig.File, error) {
-	if !f.remote || f.s.Outbound == nil {
+	if !f.remote || f.s.deps.Outbound == nil {
 		return ciconfig.File{}, &ciconfig.FetchError{Reason: ciconfig.BadAddress}
 	}
 	var status int
 	var body []byte
 	var err error
-	if late := f.seat.aside(ctx, func() { status, body, err = f.s.Outbound.Get(ctx, address, fetchOne, ciconfig.MaxFile) }); late != nil && err == nil {
+	if late := f.seat.aside(ctx, func() { status, body, err = f.s.deps.Outbound.Get(ctx, address, fetchOne, ciconfig.MaxFile) }); late != nil && err == nil {
 		return ciconfig.File{}, late
 	}
 	var blocked *outbound.BlockedError
@@ -224,7 +224,7 @@ var shipped embed.FS
 // Template reads one that comes with the program. Clients write its name with
 // the ending of a configuration file, in the service's spelling or the usual.
 func (f *files) Template(_ context.Context, name string) (ciconfig.File, error) {
-	for _, ending := range []string{f.s.Names.CIFile(), ".gitlab-ci.yml"} {
+	for _, ending := range []string{f.s.deps.Names.CIFile(), ".gitlab-ci.yml"} {
 		short, ok := strings.CutSuffix(name, ending)
 		if !ok {
 			continue
@@ -241,7 +241,7 @@ func (f *files) Component(ctx context.Context, _ ciconfig.Place, address string)
 	path, version, ok := strings.Cut(address, "@")
 	host, rest, slash := strings.Cut(path, "/")
 	cut := strings.LastIndexByte(rest, '/')
-	_, home, _ := strings.Cut(f.s.ExternalURL, "://")
+	_, home, _ := strings.Cut(f.s.deps.ExternalURL, "://")
 	if !ok || !slash || cut < 0 || (host != home && host != strings.Split(home, ":")[0]) {
 		return ciconfig.File{}, absent
 	}
@@ -268,5 +268,5 @@ func (f *files) Artifact(context.Context, ciconfig.Place, string, string) (cicon
 
 // page is the address of a page of a project.
 func (s *Service) page(p *project.Project, below string) string {
-	return s.ExternalURL + "/" + p.FullPath() + "/-/" + below
+	return s.deps.ExternalURL + "/" + p.FullPath() + "/-/" + below
 }

@@ -144,7 +144,7 @@ func TestCI15_WhatJobsLeaveIsForThoseWhoMaySeeThem(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.DB.InTx(t.Context(), func(tx pgx.Tx) error {
+	if err := w.db.InTx(t.Context(), func(tx pgx.Tx) error {
 		var b pgx.Batch
 		if err := w.artifacts.BeginLog(&b, w.project.ID, id); err != nil {
 			return err

@@ -59,20 +59,20 @@ func (s *Service) CreateTrigger(ctx context.Context, by access.Actor, p *project
 		return nil, "", err
 	}
 	secret := secretbox.RandomToken(40)
-	t, err := foundTrigger(postgres.One[Trigger](ctx, s.DB, sqlInsertTrigger, p.ID, by.ID(), description,
-		s.Box.Digest(triggerDigest, secret), secret[:4], s.Clock.Now()))
-	return t, secretbox.Secret(s.Names.TokenPrefix(wire.TriggerToken) + secret), err
+	t, err := foundTrigger(postgres.One[Trigger](ctx, s.deps.DB, sqlInsertTrigger, p.ID, by.ID(), description,
+		s.deps.Box.Digest(triggerDigest, secret), secret[:4], s.deps.Clock.Now()))
+	return t, secretbox.Secret(s.deps.Names.TokenPrefix(wire.TriggerToken) + secret), err
 }
 
 // Triggers reads one page of a project's tokens.
 func (s *Service) Triggers(ctx context.Context, projectID int64, req paging.Request) (paging.Result[Trigger], error) {
 	l := postgres.From("trigger_tokens").Columns(triggerColumns).Where("project_id = ?", projectID).Order(postgres.Key{Expr: "id"})
-	return paging.Fetch[Trigger](ctx, s.DB, l, req, nil)
+	return paging.Fetch[Trigger](ctx, s.deps.DB, l, req, nil)
 }
 
 // FindTrigger reads a token of a project.
 func (s *Service) FindTrigger(ctx context.Context, projectID, id int64) (*Trigger, error) {
-	return foundTrigger(postgres.One[Trigger](ctx, s.DB, sqlTrigger, projectID, id))
+	return foundTrigger(postgres.One[Trigger](ctx, s.deps.DB, sqlTrigger, projectID, id))
 }
 
 // ChangeTrigger describes a token anew, for its owner and administrators.
@@ -87,12 +87,12 @@ func (s *Service) ChangeTrigger(ctx context.Context, by access.Actor, p *project
 	if err := checkDescription(description); err != nil {
 		return nil, err
 	}
-	return foundTrigger(postgres.One[Trigger](ctx, s.DB, sqlUpdateTrigger, id, description, s.Clock.Now()))
+	return foundTrigger(postgres.One[Trigger](ctx, s.deps.DB, sqlUpdateTrigger, id, description, s.deps.Clock.Now()))
 }
 
 // DeleteTrigger ends a token.
 func (s *Service) DeleteTrigger(ctx context.Context, p *project.Project, id int64) error {
-	tag, err := s.DB.Exec(ctx, sqlDeleteTrigger, p.ID, id)
+	tag, err := s.deps.DB.Exec(ctx, sqlDeleteTrigger, p.ID, id)
 	if err == nil && tag.RowsAffected() == 0 {
 		return errNoTrigger
 	}
@@ -103,8 +103,8 @@ func (s *Service) DeleteTrigger(ctx context.Context, p *project.Project, id int6
 // token and with the rights that they have now. payload is all that was sent.
 func (s *Service) Pull(ctx context.Context, projectRef, token, ref string, vars []Variable, payload map[string]any) (*project.Project, *Pipeline, error) {
 	missing := fault.New(fault.NotFound)
-	secret := strings.TrimPrefix(token, s.Names.TokenPrefix(wire.TriggerToken))
-	t, err := foundTrigger(postgres.One[Trigger](ctx, s.DB, sqlTriggerByDigest, s.Box.Digest(triggerDigest, secret)))
+	secret := strings.TrimPrefix(token, s.deps.Names.TokenPrefix(wire.TriggerToken))
+	t, err := foundTrigger(postgres.One[Trigger](ctx, s.deps.DB, sqlTriggerByDigest, s.deps.Box.Digest(triggerDigest, secret)))
 	if fault.Is(err, fault.NotFound) {
 		return s.pullByJob(ctx, projectRef, token, ref, vars, payload)
 	}
@@ -115,14 +115,14 @@ func (s *Service) Pull(ctx context.Context, projectRef, token, ref string, vars 
 	if err != nil {
 		return nil, nil, err
 	}
-	p, _, err := s.Projects.FindByRef(ctx, by, projectRef)
+	p, _, err := s.deps.Projects.FindByRef(ctx, by, projectRef)
 	if fault.Is(err, fault.NotFound) || (err == nil && (p.ID != t.ProjectID || !may)) {
 		return nil, nil, missing
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := s.DB.Exec(ctx, sqlTriggerUsed, t.ID, s.Clock.Now()); err != nil {
+	if _, err := s.deps.DB.Exec(ctx, sqlTriggerUsed, t.ID, s.deps.Clock.Now()); err != nil {
 		return nil, nil, err
 	}
 	if vars, err = withPayload(vars, payload); err != nil {
@@ -145,10 +145,7 @@ var errNotRunning = fault.Say(fault.Unauthenticated, "Job is not running")
 // an end like a bridge that does so.
 func (s *Service) pullByJob(ctx context.Context, projectRef, token, ref string, vars []Variable, payload map[string]any) (*project.Project, *Pipeline, error) {
 	missing := fault.New(fault.NotFound)
-	if s.callerBy == nil {
-		return nil, nil, missing
-	}
-	caller, err := s.callerBy(ctx, token)
+	caller, err := s.deps.JobTokens.Caller(ctx, token)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -157,18 +154,18 @@ func (s *Service) pullByJob(ctx context.Context, projectRef, token, ref string, 
 	case !caller.By.SignedIn():
 		return nil, nil, errNotRunning
 	}
-	p, _, err := s.Projects.FindByRef(ctx, caller.By, projectRef)
+	p, _, err := s.deps.Projects.FindByRef(ctx, caller.By, projectRef)
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil, missing
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	job, err := s.KnownJob(ctx, s.DB, caller.JobID)
+	job, err := s.KnownJob(ctx, s.deps.DB, caller.JobID)
 	if err != nil {
 		return nil, nil, err
 	}
-	parent, err := s.Known(ctx, s.DB, job.PipelineID)
+	parent, err := s.Known(ctx, s.deps.DB, job.PipelineID)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -231,7 +231,7 @@ const maxServing = 100
 // Whys says of some jobs of a pipeline why they have not run or why they
 // failed, by id. latest are the latest jobs of the pipeline.
 func (s *Service) Whys(ctx context.Context, p *project.Project, pl *Pipeline, latest []Job, of ...Job) (map[int64]string, error) {
-	c := Circumstances{Jobs: latest, Now: s.Clock.Now(), Facts: runner.JobFacts{
+	c := Circumstances{Jobs: latest, Now: s.deps.Clock.Now(), Facts: runner.JobFacts{
 		ProjectID: p.ID, InstanceRunners: p.Settings.SharedRunnersEnabled, GroupRunners: p.Settings.GroupRunnersEnabled,
 	}}
 	var ruled, groups []int64
@@ -248,13 +248,13 @@ func (s *Service) Whys(ctx context.Context, p *project.Project, pl *Pipeline, la
 	}
 	if pending {
 		var err error
-		if c.Facts.GroupIDs, err = postgres.Value[[]int64](ctx, s.DB, sqlLineage, p.ID); err != nil {
+		if c.Facts.GroupIDs, err = postgres.Value[[]int64](ctx, s.deps.DB, sqlLineage, p.ID); err != nil {
 			return nil, err
 		}
-		if c.Facts.Protected, err = s.Repositories.ProtectedRef(ctx, s.DB, p.ID, pl.Ref, pl.Tag); err != nil {
+		if c.Facts.Protected, err = s.deps.Repositories.ProtectedRef(ctx, s.deps.DB, p.ID, pl.Ref, pl.Tag); err != nil {
 			return nil, err
 		}
-		if c.Runners, err = s.Runners.Serving(ctx, c.Facts, maxServing); err != nil {
+		if c.Runners, err = s.deps.Runners.Serving(ctx, c.Facts, maxServing); err != nil {
 			return nil, err
 		}
 	}
@@ -288,7 +288,7 @@ func (s *Service) rules(ctx context.Context, specs []int64) (map[int64]string, e
 	rows, err := postgres.All[struct {
 		ID      int64
 		Because string
-	}](ctx, s.DB, sqlRules, specs)
+	}](ctx, s.deps.DB, sqlRules, specs)
 	words := map[int64]string{}
 	for _, r := range rows {
 		words[r.ID] = r.Because
@@ -307,7 +307,7 @@ func (s *Service) held(ctx context.Context, groups []int64) (map[int64]heldGroup
 	if len(groups) == 0 {
 		return nil, nil
 	}
-	rows, err := postgres.All[heldGroup](ctx, s.DB, sqlHeld, groups)
+	rows, err := postgres.All[heldGroup](ctx, s.deps.DB, sqlHeld, groups)
 	byID := map[int64]heldGroup{}
 	for _, r := range rows {
 		byID[r.ID] = r

@@ -37,6 +37,7 @@ import (
 	"stithy/internal/setting"
 	"stithy/internal/setting/settingtest"
 	"stithy/internal/token"
+	"stithy/internal/token/tokentest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 	"stithy/internal/variable"
@@ -56,6 +57,7 @@ type world struct {
 	repositories *repository.Service
 	artifacts    *artifact.Service
 	runners      *runner.Service
+	variables    *variable.Service
 	home         *group.Group
 	project      *project.Project
 	root         *user.User
@@ -101,26 +103,32 @@ func newWorld(t testing.TB, config string) *world {
 	})
 	tokens := token.New(token.Deps{
 		DB: w.db, Bus: events, Box: box, Settings: w.settings, Users: w.users, Clock: now, Log: log, ExternalURL: &url.URL{Scheme: "https", Host: "forge.example"}, Names: names,
+		OAuth: tokentest.NoResolver{}, Jobs: tokentest.NoResolver{},
 	})
 	groups := group.New(group.Deps{
 		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Clock: now, Log: log, ExternalURL: base,
+		Projects: grouptest.NoProjects{},
 	})
 	w.projects = project.New(project.Deps{
 		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Groups: groups, Clock: now, Log: log,
 		ExternalURL: base, Names: names,
+		Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
 	})
 	w.repositories = repository.New(repository.Deps{
 		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Projects: w.projects, Store: w.store,
 		Storages: []string{"default"}, Clock: now, Log: log, ExternalURL: base, Names: names,
+		Box: secretbox.Random(), Outbound: &outbound.Guard{}, Tokens: &token.Service{}, LargeFiles: repositorytest.NoLargeFiles{},
 	})
 	w.artifacts = artifact.New(artifact.Deps{DB: w.db, Queue: queue, Blobs: blobs, Box: box, Settings: w.settings, Clock: now, Log: log})
 	w.runners = runner.New(runner.Deps{
 		DB: w.db, Bus: events, Box: box, Settings: w.settings, Groups: groups, Projects: w.projects, Clock: now, Log: log, ExternalURL: base, Names: names,
 	})
+	w.variables = variable.New(variable.Deps{DB: w.db, Bus: events, Box: box, Clock: now, Settings: w.settings})
 	w.Service = pipeline.New(pipeline.Deps{
 		DB: w.db, Bus: events, Queue: queue, Box: box, Settings: w.settings, Users: w.users, Tokens: tokens, Groups: groups, Projects: w.projects,
-		Repositories: w.repositories, Variables: variable.New(w.db, events, box, now, w.settings), Artifacts: w.artifacts, Runners: w.runners, Clock: now, Log: log, ExternalURL: base, Names: names,
-		Outbound: outbound.New(func() outbound.Rules { return outbound.Rules{} }),
+		Repositories: w.repositories, Variables: w.variables, Artifacts: w.artifacts, Runners: w.runners, Clock: now, Log: log, ExternalURL: base, Names: names,
+		Outbound:  outbound.New(func() outbound.Rules { return outbound.Rules{} }),
+		JobTokens: noJobTokens{},
 	})
 	bus.When(events, w.OnPushed)
 	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
@@ -145,6 +153,11 @@ func newWorld(t testing.TB, config string) *world {
 	w.repo = repositorytest.New(t, w.db, w.store, w.project, files)
 	return w
 }
+
+// noJobTokens knows no token of a job.
+type noJobTokens struct{}
+
+func (noJobTokens) Caller(context.Context, string) (*pipeline.Caller, error) { return nil, nil }
 
 func (w *world) as(t testing.TB, role access.Role) *httpapitest.Client {
 	t.Helper()

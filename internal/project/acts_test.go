@@ -16,6 +16,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/project"
 	"stithy/internal/project/projecttest"
 	"stithy/internal/setting"
@@ -442,5 +443,25 @@ func TestProjectsThatWereForkedFromEachOtherChangeAtTheSameMoment(t *testing.T) 
 		if err != nil || len(wrong) > 0 {
 			t.Errorf("round %d: %v miscount their forks, %v", round, wrong, err)
 		}
+	}
+}
+
+// Stars lock the row of the project before they refer to it: whoever changes its name or namespace holds the row, too.
+func TestAStarWaitsForAProjectThatIsMoved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Open))
+	starred := make(chan int)
+	err := w.db.InTx(t.Context(), func(tx pgx.Tx) error {
+		if _, err := tx.Exec(t.Context(), `select 1 from projects where id = $1 for no key update`, p.ID); err != nil {
+			return err
+		}
+		go func() { starred <- w.as(w.bob).Do(t, "POST", at(p)+"/star", nil).Status }()
+		postgrestest.WaitForLock(t, w.db)
+		_, err := tx.Exec(t.Context(), `update projects set name = 'elsewhere' where id = $1`, p.ID)
+		return err
+	})
+	if status := <-starred; err != nil || status != http.StatusCreated {
+		t.Errorf("moving: %v, starring: %d", err, status)
 	}
 }

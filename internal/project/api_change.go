@@ -261,7 +261,7 @@ type createForParams struct {
 
 func (s *Service) handleCreateFor(ctx context.Context, call httpapi.Call[httpapi.None, createForParams]) (any, error) {
 	p := call.Params
-	u, err := s.Users.Find(ctx, p.UserID)
+	u, err := s.deps.Users.Find(ctx, p.UserID)
 	if err != nil {
 		return nil, err
 	}

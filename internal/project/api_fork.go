@@ -68,17 +68,17 @@ func (s *Service) handleFork(ctx context.Context, call httpapi.Call[*Project, fo
 func (s *Service) forkHome(ctx context.Context, a access.Actor, p forkParams) (*group.Group, error) {
 	switch {
 	case p.NamespaceID.Ptr() != nil:
-		return s.Groups.Find(ctx, a, p.NamespaceID.Value)
+		return s.deps.Groups.Find(ctx, a, p.NamespaceID.Value)
 	case p.NamespacePath != "":
-		return s.Groups.NamespaceByRef(ctx, a, p.NamespacePath)
+		return s.deps.Groups.NamespaceByRef(ctx, a, p.NamespacePath)
 	case p.Namespace != "":
-		return s.Groups.NamespaceByRef(ctx, a, p.Namespace)
+		return s.deps.Groups.NamespaceByRef(ctx, a, p.Namespace)
 	}
 	id, err := s.personal(ctx, a.ID())
 	if err != nil {
 		return nil, err
 	}
-	return s.Groups.NamespaceByRef(ctx, a, strconv.FormatInt(id, 10))
+	return s.deps.Groups.NamespaceByRef(ctx, a, strconv.FormatInt(id, 10))
 }
 
 type adoptParams struct {
@@ -94,7 +94,7 @@ func (s *Service) handleAdopt(ctx context.Context, call httpapi.Call[*Project, a
 	if !source.mayFork(call.Actor) {
 		return nil, fault.New(fault.Forbidden)
 	}
-	home, err := s.Groups.Find(ctx, call.Actor, call.Subject.NamespaceID)
+	home, err := s.deps.Groups.Find(ctx, call.Actor, call.Subject.NamespaceID)
 	if fault.Is(err, fault.NotFound) || (err == nil && !access.Holds(call.Actor, access.CreateProject, home.Place())) {
 		return nil, fault.Because(fault.Unauthenticated, "Target Namespace")
 	}

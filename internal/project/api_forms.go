@@ -345,7 +345,7 @@ func (s *Service) around(ctx context.Context, to access.Actor, page []Project, f
 	for _, p := range around.sources {
 		own(p)
 	}
-	if around.owners, err = s.Users.Briefs(ctx, owners...); err != nil {
+	if around.owners, err = s.deps.Users.Briefs(ctx, owners...); err != nil {
 		return around, err
 	}
 	if !form.simple {
@@ -371,7 +371,7 @@ func (s *Service) sharesAmong(ctx context.Context, to access.Actor, ids []int64)
 		ProjectID   int64
 		AccessLevel access.Role
 		ExpiresAt   *time.Time
-	}](ctx, s.DB, sqlSharesAmong, to.ID(), s.today(), ids)
+	}](ctx, s.deps.DB, sqlSharesAmong, to.ID(), s.today(), ids)
 	byProject := map[int64][]shareForm{}
 	for _, r := range rows {
 		if r.seenBy(to) {
@@ -384,7 +384,7 @@ func (s *Service) sharesAmong(ctx context.Context, to access.Actor, ids []int64)
 }
 
 func (s *Service) accessAmong(ctx context.Context, to access.Actor, ids []int64) (map[int64]memberships, error) {
-	rows, err := postgres.All[memberships](ctx, s.DB, sqlAccessAmong, to.ID(), s.today(), ids)
+	rows, err := postgres.All[memberships](ctx, s.deps.DB, sqlAccessAmong, to.ID(), s.today(), ids)
 	byProject := map[int64]memberships{}
 	for _, r := range rows {
 		byProject[r.ID] = r
@@ -396,7 +396,7 @@ func (s *Service) attributesAmong(ctx context.Context, ids []int64) (map[int64][
 	rows, err := postgres.All[struct {
 		ProjectID  int64
 		Key, Value string
-	}](ctx, s.DB, sqlAttributesAmong, ids)
+	}](ctx, s.deps.DB, sqlAttributesAmong, ids)
 	byProject := map[int64][]attribute{}
 	for _, r := range rows {
 		byProject[r.ProjectID] = append(byProject[r.ProjectID], attribute{r.Key, r.Value})
@@ -415,7 +415,7 @@ func (s *Service) IdentityForm(p *Project) IdentityForm {
 func (s *Service) basicForm(to access.Actor, p *Project, around surroundings, form shape) basicForm {
 	b := basicForm{
 		IdentityForm: s.IdentityForm(p), TagList: p.Topics, Topics: p.Topics, SSHURLToRepo: s.SSHAddress(p), HTTPURLToRepo: s.HTTPAddress(p),
-		WebURL: s.ExternalURL + "/" + p.FullPath(), AvatarURL: s.avatarURL("project", p.ID, p.Avatar), StarCount: p.StarCount,
+		WebURL: s.deps.ExternalURL + "/" + p.FullPath(), AvatarURL: s.avatarURL("project", p.ID, p.Avatar), StarCount: p.StarCount,
 		LastActivityAt: httpapi.Time(p.LastActivityAt), Namespace: s.namespaceForm(p, around),
 	}
 	if p.MayReadCode(to) {
@@ -443,12 +443,12 @@ func (s *Service) namespaceForm(p *Project, around surroundings) namespaceForm {
 	n := namespaceForm{
 		ID: p.NamespaceID, Name: p.NamespaceName, Path: p.NamespacePath, Kind: p.NamespaceKind, FullPath: p.NamespaceFullPath,
 		ParentID: p.NamespaceParentID, AvatarURL: s.avatarURL("group", p.NamespaceID, p.NamespaceAvatar),
-		WebURL: s.ExternalURL + "/groups/" + p.NamespaceFullPath,
+		WebURL: s.deps.ExternalURL + "/groups/" + p.NamespaceFullPath,
 	}
 	if p.NamespaceKind == string(group.Personal) {
-		n.WebURL, n.AvatarURL = s.ExternalURL+"/"+p.NamespaceFullPath, nil
+		n.WebURL, n.AvatarURL = s.deps.ExternalURL+"/"+p.NamespaceFullPath, nil
 		if owner, ok := around.owners[*p.NamespaceOwnerID]; ok {
-			n.AvatarURL = s.Users.PublicForm(owner).AvatarURL
+			n.AvatarURL = s.deps.Users.PublicForm(owner).AvatarURL
 		}
 	}
 	return n
@@ -459,7 +459,7 @@ func (s *Service) fullForm(to access.Actor, p *Project, around surroundings, for
 	code := p.MayReadCode(to)
 	issues := p.MayRead(to, f.Issues, access.Guest)
 	requests := code && p.MayRead(to, f.MergeRequests, access.Reporter)
-	api := s.ExternalURL + "/api/v4/projects/" + strconv.FormatInt(p.ID, 10)
+	api := s.deps.ExternalURL + "/api/v4/projects/" + strconv.FormatInt(p.ID, 10)
 	digest, known := around.digests[p.ID]
 	empty := !known || digest.Empty
 	full := fullForm{
@@ -503,7 +503,7 @@ func (s *Service) fullForm(to access.Actor, p *Project, around surroundings, for
 	}
 	if p.NamespaceOwnerID != nil {
 		if owner, ok := around.owners[*p.NamespaceOwnerID]; ok {
-			full.Owner = new(s.Users.PublicForm(owner))
+			full.Owner = new(s.deps.Users.PublicForm(owner))
 		}
 	}
 	if p.ForkedFromID != nil {
@@ -557,7 +557,7 @@ func permissionsForm(to access.Actor, p *Project, m memberships) *permissions {
 
 func (s *Service) groupForm(r relative) groupForm {
 	return groupForm{
-		ID: r.ID, WebURL: s.ExternalURL + "/groups/" + r.FullPath, Name: r.Name, AvatarURL: s.avatarURL("group", r.ID, r.Avatar),
+		ID: r.ID, WebURL: s.deps.ExternalURL + "/groups/" + r.FullPath, Name: r.Name, AvatarURL: s.avatarURL("group", r.ID, r.Avatar),
 		FullName: r.FullName, FullPath: r.FullPath,
 	}
 }
@@ -566,7 +566,7 @@ func (s *Service) avatarURL(kind string, id int64, name string) *string {
 	if name == "" {
 		return nil
 	}
-	return new(s.ExternalURL + "/uploads/-/system/" + kind + "/avatar/" + strconv.FormatInt(id, 10) + "/" + name)
+	return new(s.deps.ExternalURL + "/uploads/-/system/" + kind + "/avatar/" + strconv.FormatInt(id, 10) + "/" + name)
 }
 
 // blobURL is the page of a file on the default branch, nil where there is none.
@@ -575,24 +575,24 @@ func (s *Service) blobURL(p *Project, path string) *string {
 		return nil
 	}
 	escape := func(name string) string { return strings.ReplaceAll(url.PathEscape(name), "%2F", "/") }
-	return new(s.ExternalURL + "/" + p.FullPath() + "/-/blob/" + escape(s.defaultBranch(p)) + "/" + escape(path))
+	return new(s.deps.ExternalURL + "/" + p.FullPath() + "/-/blob/" + escape(s.defaultBranch(p)) + "/" + escape(path))
 }
 
 // HTTPAddress is where git reaches a project over HTTP.
 func (s *Service) HTTPAddress(p *Project) string {
-	root := cmp.Or(string(s.Settings.Current().CustomHTTPCloneURLRoot), s.ExternalURL)
+	root := cmp.Or(string(s.deps.Settings.Current().CustomHTTPCloneURLRoot), s.deps.ExternalURL)
 	return strings.TrimSuffix(root, "/") + "/" + p.FullPath() + ".git"
 }
 
 // SSHAddress is where git reaches a project over SSH. A port of its own does
 // not fit into the short form.
 func (s *Service) SSHAddress(p *Project) string {
-	host := s.ExternalURL
-	if u, err := url.Parse(s.ExternalURL); err == nil {
+	host := s.deps.ExternalURL
+	if u, err := url.Parse(s.deps.ExternalURL); err == nil {
 		host = u.Hostname()
 	}
-	if s.SSHPort != 0 && s.SSHPort != 22 {
-		return "ssh://git@" + net.JoinHostPort(host, strconv.Itoa(s.SSHPort)) + "/" + p.FullPath() + ".git"
+	if s.deps.SSHPort != 0 && s.deps.SSHPort != 22 {
+		return "ssh://git@" + net.JoinHostPort(host, strconv.Itoa(s.deps.SSHPort)) + "/" + p.FullPath() + ".git"
 	}
 	return "git@" + host + ":" + p.FullPath() + ".git"
 }

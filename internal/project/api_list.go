@@ -33,10 +33,10 @@ func (s *Service) listEndpoints() []httpapi.Endpoint {
 		On(s, httpapi.Spec{
 			Route: "GET /projects/{id}/forks", Needs: access.ReadProject, Summary: "List the forks of a project.", Forms: forms,
 		}, s.handleForks),
-		group.On(s.Groups, httpapi.Spec{
+		group.On(s.deps.Groups, httpapi.Spec{
 			Route: "GET /groups/{id}/projects", Needs: access.ReadGroup, Summary: "List the projects of a group.", Forms: forms,
 		}, s.handleOfGroup),
-		group.On(s.Groups, httpapi.Spec{
+		group.On(s.deps.Groups, httpapi.Spec{
 			Route: "GET /groups/{id}/projects/shared", Needs: access.ReadGroup, Summary: "List the projects that were shared with a group.", Forms: forms,
 		}, s.handleSharedWith),
 	}
@@ -147,10 +147,10 @@ type ofUserParams struct {
 // loadUser finds the account that a list is about. Where the public level is
 // restricted, no account exists for strangers.
 func (s *Service) loadUser(ctx context.Context, a access.Actor, p ofUserParams) (*user.User, error) {
-	if !a.SignedIn() && slices.Contains(s.Settings.Current().RestrictedVisibilityLevels, access.Open.String()) {
+	if !a.SignedIn() && slices.Contains(s.deps.Settings.Current().RestrictedVisibilityLevels, access.Open.String()) {
 		return nil, fault.Missing("User")
 	}
-	return s.Users.FindByRef(ctx, p.UserID)
+	return s.deps.Users.FindByRef(ctx, p.UserID)
 }
 
 func (s *Service) handleOfUser(ctx context.Context, call httpapi.Call[*user.User, ofUserParams]) (projectList, error) {

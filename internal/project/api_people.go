@@ -34,7 +34,7 @@ func (s *Service) handleUsers(ctx context.Context, call httpapi.Call[*Project, u
 		return httpapi.List[user.Public]{}, err
 	}
 	page, err := s.People(ctx, call.Actor, call.Subject.ID, call.Params.Search, call.Params.SkipUsers, req)
-	return httpapi.ListOf(req, page, s.Users.PublicForm), err
+	return httpapi.ListOf(req, page, s.deps.Users.PublicForm), err
 }
 
 type groupsParams struct {

@@ -53,6 +53,6 @@ func (s *Service) handleStarrers(ctx context.Context, call httpapi.Call[*Project
 	}
 	page, err := s.Starrers(ctx, call.Actor, call.Subject.ID, call.Params.Search, req)
 	return httpapi.ListOf(req, page, func(st Starrer) starrerForm {
-		return starrerForm{httpapi.Time(st.Since), s.Users.PublicForm(st.User)}
+		return starrerForm{httpapi.Time(st.Since), s.deps.Users.PublicForm(st.User)}
 	}), err
 }

@@ -19,7 +19,7 @@ func (s *Service) transferEndpoints() []httpapi.Endpoint {
 		On(s, httpapi.Spec{
 			Route: "GET /projects/{id}/transfer_locations", Needs: access.TransferProject, Summary: "List the groups that a project may be moved to.",
 		}, s.handleTargets),
-		group.On(s.Groups, httpapi.Spec{
+		group.On(s.deps.Groups, httpapi.Spec{
 			Route: "POST /groups/{id}/projects/{project_id}", Needs: access.Administer, Status: http.StatusCreated,
 			Summary: "Move a project to a group.",
 		}, s.handleTransferTo),
@@ -32,7 +32,7 @@ type transferParams struct {
 }
 
 func (s *Service) handleTransfer(ctx context.Context, call httpapi.Call[*Project, transferParams]) (any, error) {
-	target, err := s.Groups.NamespaceByRef(ctx, call.Actor, call.Params.Namespace)
+	target, err := s.deps.Groups.NamespaceByRef(ctx, call.Actor, call.Params.Namespace)
 	if fault.Is(err, fault.NotFound) {
 		return nil, fault.Missing("Namespace")
 	}
@@ -56,7 +56,7 @@ func (s *Service) handleTransferTo(ctx context.Context, call httpapi.Call[*group
 	if _, err := s.Transfer(ctx, call.Actor, p.ID, call.Subject); err != nil {
 		return group.Detail{}, err
 	}
-	return s.Groups.Detail(ctx, call.Actor, call.Subject.ID)
+	return s.deps.Groups.Detail(ctx, call.Actor, call.Subject.ID)
 }
 
 type targetsParams struct {

@@ -29,12 +29,12 @@ var errNoAttribute = fault.Say(fault.NotFound, "404 Not found")
 
 // CustomAttributes lists all of a project's attributes.
 func (s *Service) CustomAttributes(ctx context.Context, projectID int64) ([]CustomAttribute, error) {
-	return postgres.All[CustomAttribute](ctx, s.DB, sqlAttributes, projectID, user.MaxCustomAttributes)
+	return postgres.All[CustomAttribute](ctx, s.deps.DB, sqlAttributes, projectID, user.MaxCustomAttributes)
 }
 
 // FindCustomAttribute reads one attribute of a project.
 func (s *Service) FindCustomAttribute(ctx context.Context, projectID int64, key string) (CustomAttribute, error) {
-	a, err := postgres.One[CustomAttribute](ctx, s.DB, sqlAttribute, projectID, key)
+	a, err := postgres.One[CustomAttribute](ctx, s.deps.DB, sqlAttribute, projectID, key)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return CustomAttribute{}, errNoAttribute
 	}
@@ -46,7 +46,7 @@ func (s *Service) SetCustomAttribute(ctx context.Context, by access.Actor, proje
 	if err := user.CheckCustomAttribute(key, value); err != nil {
 		return err
 	}
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		p, err := s.lock(ctx, tx, projectID)
 		if err != nil {
 			return err
@@ -58,16 +58,16 @@ func (s *Service) SetCustomAttribute(ctx context.Context, by access.Actor, proje
 		if others >= user.MaxCustomAttributes {
 			return fault.Field("base", "Maximum number of custom attributes (%d) exceeded", user.MaxCustomAttributes)
 		}
-		if _, err := tx.Exec(ctx, sqlPutAttribute, p.ID, key, value, s.Clock.Now()); err != nil {
+		if _, err := tx.Exec(ctx, sqlPutAttribute, p.ID, key, value, s.deps.Clock.Now()); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: AttributeSet, By: by, Project: p.Project, Message: "Set custom attribute " + key})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: AttributeSet, By: by, Project: p.Project, Message: "Set custom attribute " + key})
 	})
 }
 
 // RemoveCustomAttribute takes an attribute from its project.
 func (s *Service) RemoveCustomAttribute(ctx context.Context, by access.Actor, a CustomAttribute) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		p, err := s.lock(ctx, tx, a.ProjectID)
 		if err != nil {
 			return err
@@ -79,6 +79,6 @@ func (s *Service) RemoveCustomAttribute(ctx context.Context, by access.Actor, a 
 		if cut.RowsAffected() == 0 {
 			return errNoAttribute
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: AttributeCut, By: by, Project: p.Project, Message: "Removed custom attribute " + a.Key})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: AttributeCut, By: by, Project: p.Project, Message: "Removed custom attribute " + a.Key})
 	})
 }

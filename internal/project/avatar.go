@@ -30,6 +30,6 @@ func (s *Service) Avatar(ctx context.Context, a access.Actor, id int64, name str
 	if name != p.Avatar {
 		return picture.Picture{}, false, fault.Missing("Avatar")
 	}
-	found, err = avatars.Find(ctx, s.DB, p.ID)
+	found, err = avatars.Find(ctx, s.deps.DB, p.ID)
 	return found, p.Visibility == access.Open, err
 }

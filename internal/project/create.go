@@ -69,7 +69,7 @@ var (
 
 // personal is the namespace of an account, 0 when it has none.
 func (s *Service) personal(ctx context.Context, userID int64) (int64, error) {
-	id, err := postgres.Value[int64](ctx, s.DB, sqlPersonal, userID)
+	id, err := postgres.Value[int64](ctx, s.deps.DB, sqlPersonal, userID)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return 0, nil
 	}
@@ -79,7 +79,7 @@ func (s *Service) personal(ctx context.Context, userID int64) (int64, error) {
 // Create makes a project in a namespace where the actor may. In a group it is
 // no more open than the group.
 func (s *Service) Create(ctx context.Context, by access.Actor, d Draft) (*Project, error) {
-	home, err := s.Groups.Find(ctx, by, d.NamespaceID)
+	home, err := s.deps.Groups.Find(ctx, by, d.NamespaceID)
 	if fault.Is(err, fault.NotFound) || (err == nil && !access.Holds(by, access.CreateProject, home.Place())) {
 		return nil, errNamespace
 	}
@@ -88,7 +88,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, d Draft) (*Projec
 	}
 	p := &Project{
 		NamespaceID: home.ID, CreatorID: new(by.ID()), Topics: []string{}, Features: defaultFeatures(), Settings: defaultSettings(),
-		ImportStatus: "none", CreatedAt: s.Clock.Now(),
+		ImportStatus: "none", CreatedAt: s.deps.Clock.Now(),
 	}
 	if d.CreatorID != 0 {
 		p.CreatorID = &d.CreatorID
@@ -100,17 +100,17 @@ func (s *Service) Create(ctx context.Context, by access.Actor, d Draft) (*Projec
 	if d.Path == nil || p.Path == "" {
 		p.Path = pathFrom(p.Name)
 	}
-	if p.Visibility, err = access.ParseVisibility(s.Settings.Current().DefaultProjectVisibility); err != nil {
+	if p.Visibility, err = access.ParseVisibility(s.deps.Settings.Current().DefaultProjectVisibility); err != nil {
 		return nil, err
 	}
 	set(&p.Visibility, d.Visibility)
 	if d.Import != nil {
 		p.ImportStatus = "scheduled"
-		if err := s.Outbound.Check(ctx, d.Import.URL); err != nil {
+		if err := s.deps.Outbound.Check(ctx, d.Import.URL); err != nil {
 			return nil, fault.Field("import_url", "is blocked: %v", err)
 		}
 	}
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if err := s.insert(ctx, tx, by, p, d.Features); err != nil {
 			return err
 		}
@@ -118,11 +118,11 @@ func (s *Service) Create(ctx context.Context, by access.Actor, d Draft) (*Projec
 			return err
 		}
 		if d.Import != nil {
-			if err := s.Bus.Publish(ctx, tx, ImportAsked{Project: p, Import: *d.Import}); err != nil {
+			if err := s.deps.Bus.Publish(ctx, tx, ImportAsked{Project: p, Import: *d.Import}); err != nil {
 				return err
 			}
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Created, By: by, Project: p})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, Project: p})
 	})
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, d Draft) (*Projec
 // insert writes a new project that obeys the rules, no more open than where
 // it stands.
 func (s *Service) insert(ctx context.Context, tx pgx.Tx, by access.Actor, p *Project, asked Features) error {
-	home, err := s.Groups.Parent(ctx, tx, p.NamespaceID)
+	home, err := s.deps.Groups.Parent(ctx, tx, p.NamespaceID)
 	if fault.Is(err, fault.NotFound) {
 		return errNamespace
 	}
@@ -162,7 +162,7 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, by access.Actor, p *Pro
 	if err != nil {
 		return postgres.Faults{"projects_name_key": errNameTaken}.Translate(err)
 	}
-	return s.Groups.Claim(ctx, tx, by, p.NamespaceID, p.Path, nil, &p.ID)
+	return s.deps.Groups.Claim(ctx, tx, by, p.NamespaceID, p.Path, nil, &p.ID)
 }
 
 // stand puts the project into a namespace.
@@ -173,12 +173,12 @@ func (p *Project) stand(home *group.Group) {
 }
 
 func (s *Service) restricted(by access.Actor, v access.Visibility) bool {
-	return !by.Admin() && slices.Contains(s.Settings.Current().RestrictedVisibilityLevels, v.String())
+	return !by.Admin() && slices.Contains(s.deps.Settings.Current().RestrictedVisibilityLevels, v.String())
 }
 
 func (s *Service) checkRestricted(by access.Actor, v access.Visibility, f *fault.Fields) {
 	if s.restricted(by, v) {
-		f.Add("visibility_level", "%s has been restricted by your %s administrator", v, s.Names.Text())
+		f.Add("visibility_level", "%s has been restricted by your %s administrator", v, s.deps.Names.Text())
 	}
 }
 
@@ -187,7 +187,7 @@ func (s *Service) checkLimit(ctx context.Context, tx pgx.Tx, home *group.Group) 
 	if home.Kind != group.Personal {
 		return nil
 	}
-	owner, err := s.Users.FindIn(ctx, tx, *home.OwnerID)
+	owner, err := s.deps.Users.FindIn(ctx, tx, *home.OwnerID)
 	if err != nil {
 		return err
 	}

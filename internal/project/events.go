@@ -110,7 +110,7 @@ func (s *Service) publishChanges(ctx context.Context, tx pgx.Tx, by access.Actor
 			continue
 		}
 		e := Event{What: c.what, By: by, Project: after, Change: &bus.Change{What: c.name, From: c.from, To: c.to}}
-		if err := s.Bus.Publish(ctx, tx, e); err != nil {
+		if err := s.deps.Bus.Publish(ctx, tx, e); err != nil {
 			return err
 		}
 	}

@@ -28,7 +28,7 @@ func (s *Service) Fork(ctx context.Context, by access.Actor, source *Project, ho
 	p := &Project{
 		NamespaceID: home.ID, CreatorID: new(by.ID()), Name: source.Name, Path: source.Path, Description: source.Description,
 		DefaultBranch: source.DefaultBranch, Topics: source.Topics, Features: source.Features, Settings: defaultSettings(),
-		ForkedFromID: &source.ID, CreatedAt: s.Clock.Now(),
+		ForkedFromID: &source.ID, CreatedAt: s.deps.Clock.Now(),
 		ImportStatus: "scheduled",
 	}
 	p.Settings.CIConfigPath = source.Settings.CIConfigPath
@@ -36,9 +36,9 @@ func (s *Service) Fork(ctx context.Context, by access.Actor, source *Project, ho
 	set(&p.Path, d.Path)
 	set(&p.Description, d.Description)
 	set(&p.Settings.MRDefaultTargetSelf, d.MRDefaultTargetSelf)
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		// The tree is locked before the source, as everywhere.
-		if _, err := s.Groups.Parent(ctx, tx, home.ID); err != nil {
+		if _, err := s.deps.Groups.Parent(ctx, tx, home.ID); err != nil {
 			return err
 		}
 		from, err := s.lock(ctx, tx, source.ID)
@@ -60,10 +60,10 @@ func (s *Service) Fork(ctx context.Context, by access.Actor, source *Project, ho
 		if _, err := tx.Exec(ctx, sqlAddForks, source.ID, 1); err != nil {
 			return err
 		}
-		if err := s.Bus.Publish(ctx, tx, ForkMade{Fork: p}); err != nil {
+		if err := s.deps.Bus.Publish(ctx, tx, ForkMade{Fork: p}); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Forked, By: by, Project: from.Project, Message: "Forked project to " + p.FullPath()})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Forked, By: by, Project: from.Project, Message: "Forked project to " + p.FullPath()})
 	})
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func conflict(err error) error {
 
 // Adopt notes down that a project was forked from another.
 func (s *Service) Adopt(ctx context.Context, by access.Actor, id int64, source *Project) (*Project, error) {
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if err := lockTied(ctx, tx, sqlLockTied, sqlTied, []int64{id, source.ID}, access.Open); err != nil {
 			return err
 		}
@@ -109,13 +109,13 @@ func (s *Service) Adopt(ctx context.Context, by access.Actor, id int64, source *
 		case p.Visibility > from.Visibility:
 			return fault.Field("visibility_level", "%s is not allowed since the fork source project has lower visibility.", p.Visibility)
 		}
-		if _, err := tx.Exec(ctx, sqlSetSource, id, source.ID, s.Clock.Now()); err != nil {
+		if _, err := tx.Exec(ctx, sqlSetSource, id, source.ID, s.deps.Clock.Now()); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, sqlAddForks, source.ID, 1); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Forked, By: by, Project: from.Project, Message: "Forked project to " + p.FullPath()})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Forked, By: by, Project: from.Project, Message: "Forked project to " + p.FullPath()})
 	})
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (s *Service) Adopt(ctx context.Context, by access.Actor, id int64, source *
 // CutFork ends the tie of a fork to its source. It answers NotModified where
 // there is none.
 func (s *Service) CutFork(ctx context.Context, by access.Actor, id int64) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		p, err := s.lock(ctx, tx, id)
 		if err != nil {
 			return err
@@ -134,12 +134,12 @@ func (s *Service) CutFork(ctx context.Context, by access.Actor, id int64) error 
 		if p.ForkedFromID == nil {
 			return fault.New(fault.NotModified)
 		}
-		if _, err := tx.Exec(ctx, sqlSetSource, id, nil, s.Clock.Now()); err != nil {
+		if _, err := tx.Exec(ctx, sqlSetSource, id, nil, s.deps.Clock.Now()); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, sqlAddForks, *p.ForkedFromID, -1); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: ForkCut, By: by, Project: p.Project, Message: "Removed fork relationship"})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: ForkCut, By: by, Project: p.Project, Message: "Removed fork relationship"})
 	})
 }

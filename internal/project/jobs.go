@@ -26,12 +26,12 @@ func (s *Service) Register(r *jobqueue.Registry) { jobqueue.Register(r, s.remove
 // Remove marks a project, which is not found from then on, and queues the job
 // that takes it apart. Its path stays taken until that is done.
 func (s *Service) Remove(ctx context.Context, by access.Actor, id int64) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		p, err := s.lock(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, sqlMark, id, s.Clock.Now()); err != nil {
+		if _, err := tx.Exec(ctx, sqlMark, id, s.deps.Clock.Now()); err != nil {
 			return err
 		}
 		if p.ForkedFromID != nil {
@@ -39,16 +39,16 @@ func (s *Service) Remove(ctx context.Context, by access.Actor, id int64) error {
 				return err
 			}
 		}
-		if err := s.Queue.Insert(ctx, tx, RemoveArgs{ProjectID: id}, jobqueue.Unique()); err != nil {
+		if err := s.deps.Queue.Insert(ctx, tx, RemoveArgs{ProjectID: id}, jobqueue.Unique()); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: Destroyed, By: by, Project: p.Project})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Destroyed, By: by, Project: p.Project})
 	})
 }
 
 // removeMarked takes a marked project apart. It may run any number of times.
 func (s *Service) removeMarked(ctx context.Context, args RemoveArgs) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if err := cutMarked(ctx, tx, args.ProjectID); err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func cutMarked(ctx context.Context, tx pgx.Tx, ids ...int64) error {
 }
 
 func (s *Service) delete(ctx context.Context, tx pgx.Tx, id int64) error {
-	if err := s.Bus.Publish(ctx, tx, Removing{ProjectID: id}); err != nil {
+	if err := s.deps.Bus.Publish(ctx, tx, Removing{ProjectID: id}); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, sqlDelete, id)
@@ -105,7 +105,7 @@ func (s *Service) OnGroupLowering(ctx context.Context, tx pgx.Tx, e group.Loweri
 	if err := lockTied(ctx, tx, sqlLockTiedTree, sqlTiedTree, e.GroupID, e.To); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, sqlLowerTree, e.GroupID, e.To, s.Clock.Now()); err != nil {
+	if _, err := tx.Exec(ctx, sqlLowerTree, e.GroupID, e.To, s.deps.Clock.Now()); err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, sqlCutTree, e.GroupID); err != nil {

@@ -131,13 +131,13 @@ func (s *Service) List(ctx context.Context, viewer access.Actor, f Filter, req p
 		return paging.Result[Project]{}, nil
 	}
 	if l.merged() {
-		own, err := postgres.One[reach](ctx, s.DB, sqlReach, viewer.ID(), s.today(), l.least(), maxOwn+1, maxReach+1)
+		own, err := postgres.One[reach](ctx, s.deps.DB, sqlReach, viewer.ID(), s.today(), l.least(), maxOwn+1, maxReach+1)
 		if err != nil {
 			return paging.Result[Project]{}, err
 		}
 		l.take(own)
 	}
-	return l.fetch(ctx, s.DB, s.today(), req)
+	return l.fetch(ctx, s.deps.DB, s.today(), req)
 }
 
 func (l *listing) take(own reach) {

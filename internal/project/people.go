@@ -23,7 +23,7 @@ func (s *Service) invited(ctx context.Context, a access.Actor, id int64, least a
 }
 
 func (s *Service) seen(ctx context.Context, a access.Actor, sql string, args ...any) ([]relative, error) {
-	all, err := postgres.All[relative](ctx, s.DB, sql, args...)
+	all, err := postgres.All[relative](ctx, s.deps.DB, sql, args...)
 	return slices.DeleteFunc(all, func(r relative) bool { return !r.seenBy(a) }), err
 }
 
@@ -55,7 +55,7 @@ func (s *Service) People(ctx context.Context, a access.Actor, id int64, search s
 		l.Where("u.id <> all(?::bigint[])", skip)
 	}
 	l.Order(postgres.Key{Expr: "u.id", Desc: true})
-	page, err := paging.Fetch[struct{ ID int64 }](ctx, s.DB, l, req, nil)
+	page, err := paging.Fetch[struct{ ID int64 }](ctx, s.deps.DB, l, req, nil)
 	if err != nil {
 		return paging.Result[user.Brief]{}, err
 	}
@@ -63,7 +63,7 @@ func (s *Service) People(ctx context.Context, a access.Actor, id int64, search s
 	for i, row := range page.Items {
 		ids[i] = row.ID
 	}
-	people, err := s.Users.Briefs(ctx, ids...)
+	people, err := s.deps.Users.Briefs(ctx, ids...)
 	return paging.Map(page, func(row struct{ ID int64 }) user.Brief { return people[row.ID] }), err
 }
 
@@ -91,7 +91,7 @@ func (s *Service) Starrers(ctx context.Context, a access.Actor, id int64, search
 		l.Where("u.name ilike ? or u.username ilike ?", pattern, pattern)
 	}
 	l.Order(postgres.Key{Expr: "st.user_id"})
-	page, err := paging.Fetch[star](ctx, s.DB, l, req, nil)
+	page, err := paging.Fetch[star](ctx, s.deps.DB, l, req, nil)
 	if err != nil {
 		return paging.Result[Starrer]{}, err
 	}
@@ -99,6 +99,6 @@ func (s *Service) Starrers(ctx context.Context, a access.Actor, id int64, search
 	for i, row := range page.Items {
 		ids[i] = row.UserID
 	}
-	people, err := s.Users.Briefs(ctx, ids...)
+	people, err := s.deps.Users.Briefs(ctx, ids...)
 	return paging.Map(page, func(row star) Starrer { return Starrer{User: people[row.UserID], Since: row.CreatedAt} }), err
 }

@@ -72,9 +72,10 @@ with recursive up(id) as (
 )
 select exists (select 1 from up where id = $2)`
 
-	sqlStar     = `insert into project_stars (project_id, user_id, created_at) values ($1, $2, $3) on conflict do nothing`
-	sqlUnstar   = `delete from project_stars where project_id = $1 and user_id = $2`
-	sqlAddStars = `update projects set star_count = greatest(star_count + $2, 0) where id = $1`
+	sqlLockStars = `select id from projects where id = $1 for no key update`
+	sqlStar      = `insert into project_stars (project_id, user_id, created_at) values ($1, $2, $3) on conflict do nothing`
+	sqlUnstar    = `delete from project_stars where project_id = $1 and user_id = $2`
+	sqlAddStars  = `update projects set star_count = greatest(star_count + $2, 0) where id = $1`
 
 	sqlMark       = `update projects set removal = true, forked_from_id = null, updated_at = $2 where id = $1`
 	sqlMarkedLock = `select id from projects where id = $1 and removal for update`

@@ -38,17 +38,12 @@ type Digest struct {
 	License   string             // path, or ""
 }
 
-// KeepCodeIn names the room of repositories. It is called while the
-// application is put together.
-func (s *Service) KeepCodeIn(r Repositories) { s.code = r }
-
-// digests are those of a page; all repositories are empty as long as there is
-// no room for them.
+// digests are those of a page.
 func (s *Service) digests(ctx context.Context, ids []int64) (map[int64]Digest, error) {
-	if s.code == nil || len(ids) == 0 {
+	if len(ids) == 0 {
 		return nil, nil
 	}
-	return s.code.Digests(ctx, ids)
+	return s.deps.Code.Digests(ctx, ids)
 }
 
 func (d Digest) statistics() *statistics {
@@ -58,20 +53,20 @@ func (d Digest) statistics() *statistics {
 // begin makes the first commit where one was wished for. What goes wrong is
 // left to the job, which was queued with the project.
 func (s *Service) begin(ctx context.Context, p *Project) {
-	if s.code == nil || !p.Settings.InitializeWithReadme {
+	if !p.Settings.InitializeWithReadme {
 		return
 	}
-	if err := s.code.Begin(ctx, p); err != nil {
-		s.Log.Warn("beginning a repository", "project_id", p.ID, "error", err)
+	if err := s.deps.Code.Begin(ctx, p); err != nil {
+		s.deps.Log.Warn("beginning a repository", "project_id", p.ID, "error", err)
 	}
 }
 
 // checkBranch refuses to show a branch first that is not there.
 func (s *Service) checkBranch(ctx context.Context, p *Project, f *fault.Fields) error {
-	if s.code == nil || p.DefaultBranch == nil {
+	if p.DefaultBranch == nil {
 		return nil
 	}
-	there, err := s.code.HasBranch(ctx, p, *p.DefaultBranch)
+	there, err := s.deps.Code.HasBranch(ctx, p, *p.DefaultBranch)
 	if err == nil && !there {
 		f.Add("base", "Could not set the default branch. Do you have a branch named '%s' in your repository?", *p.DefaultBranch)
 	}
@@ -83,7 +78,7 @@ func (s *Service) BranchOf(p *Project) string { return s.defaultBranch(p) }
 
 // Known reads a project for a process that acts for nobody.
 func (s *Service) Known(ctx context.Context, id int64) (*Project, error) {
-	p, err := postgres.One[Project](ctx, s.DB, sqlKnown, id)
+	p, err := postgres.One[Project](ctx, s.deps.DB, sqlKnown, id)
 	return &p, missing(err)
 }
 
@@ -96,7 +91,7 @@ func (s *Service) NotePush(ctx context.Context, tx pgx.Tx, id int64, at time.Tim
 
 // ImportBegins notes that a job is fetching the repository from elsewhere.
 func (s *Service) ImportBegins(ctx context.Context, id int64) error {
-	_, err := s.DB.Exec(ctx, sqlImportBegins, id)
+	_, err := s.deps.DB.Exec(ctx, sqlImportBegins, id)
 	return err
 }
 
@@ -120,14 +115,14 @@ func (s *Service) CreateAt(ctx context.Context, by access.Actor, path string) (*
 	if cut < 0 || !by.SignedIn() {
 		return nil, missing
 	}
-	route, err := group.Walk(ctx, s.DB, path[:cut])
+	route, err := group.Walk(ctx, s.deps.DB, path[:cut])
 	if err != nil {
 		return nil, err
 	}
 	if route.NamespaceID == 0 || route.ProjectID != 0 {
 		return nil, missing
 	}
-	home, err := s.Groups.Find(ctx, by, route.NamespaceID)
+	home, err := s.deps.Groups.Find(ctx, by, route.NamespaceID)
 	if err != nil {
 		return nil, err
 	}

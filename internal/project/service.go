@@ -14,6 +14,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
@@ -35,32 +36,30 @@ type Deps struct {
 	ExternalURL string
 	SSHPort     int // that clients reach git at; 0 is the usual one
 	Names       wire.Names
+	Code        Repositories
+	JobTokens   JobTokens
 }
 
 // Service is the use cases of projects.
-type Service struct {
-	Deps
-	code     Repositories // nil where there is no room for it
-	jobReach func(context.Context, access.Actor, *Project) (Reach, error)
-}
+type Service struct{ deps Deps }
 
 // New puts the room together.
-func New(d Deps) *Service { return &Service{Deps: d} }
+func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
-func (s *Service) today() time.Time { return s.Clock.Now().UTC() }
+func (s *Service) today() time.Time { return s.deps.Clock.Now().UTC() }
 
 // defaultBranch is the branch that is shown first, also while there is none.
 func (s *Service) defaultBranch(p *Project) string {
 	if p.DefaultBranch != nil {
 		return *p.DefaultBranch
 	}
-	return cmp.Or(string(s.Settings.Current().DefaultBranchName), "main")
+	return cmp.Or(string(s.deps.Settings.Current().DefaultBranchName), "main")
 }
 
 // Find reads a project by id, for an actor who sees it. To anyone else it
 // does not exist.
 func (s *Service) Find(ctx context.Context, a access.Actor, id int64) (*Project, error) {
-	p, err := postgres.One[Project](ctx, s.DB, sqlByID, a.ID(), s.today(), id)
+	p, err := postgres.One[Project](ctx, s.deps.DB, sqlByID, a.ID(), s.today(), id)
 	if err != nil {
 		return nil, missing(err)
 	}
@@ -88,7 +87,7 @@ func (s *Service) JobsReader(a access.Actor) [4]any {
 
 // Among reads those of some projects that the actor sees, by id.
 func (s *Service) Among(ctx context.Context, a access.Actor, ids []int64) (map[int64]*Project, error) {
-	rows, err := postgres.All[Project](ctx, s.DB, sqlAmong, a.ID(), s.today(), ids)
+	rows, err := postgres.All[Project](ctx, s.deps.DB, sqlAmong, a.ID(), s.today(), ids)
 	seen := make(map[int64]*Project, len(rows))
 	for i := range rows {
 		if access.Sees(a, rows[i].Place()) {
@@ -107,28 +106,34 @@ const (
 	Home                 // all of them: it is the job's own project
 )
 
-// JobTokensBy says how far the token of a job reaches into a project. Until it
-// is said, it is a stranger's everywhere. It is called while the application is
-// put together.
-func (s *Service) JobTokensBy(reach func(context.Context, access.Actor, *Project) (Reach, error)) {
-	s.jobReach = reach
+// JobTokens is the room above that knows tokens of jobs.
+type JobTokens interface {
+	// Reach says how far the token of a job, which the actor presents, reaches
+	// into a project.
+	Reach(ctx context.Context, a access.Actor, p *Project) (Reach, error)
 }
 
 // limit takes away what the token of a job does not have of its person's
 // rights: outside of the job's own project those on the whole instance, and
 // where the job is not let in also the role.
-func (s *Service) limit(ctx context.Context, a access.Actor, p *Project) (err error) {
-	reach := Outside
-	if s.jobReach != nil {
-		if reach, err = s.jobReach(ctx, a, p); err != nil {
-			return err
-		}
+func (s *Service) limit(ctx context.Context, a access.Actor, p *Project) error {
+	reach, err := s.deps.JobTokens.Reach(ctx, a, p)
+	if err != nil {
+		return err
 	}
 	p.powerless = reach < Home
 	if reach < LetIn {
 		p.Role = access.NoRole
 	}
 	return nil
+}
+
+// IDByPath is the id of the project that a full path leads to, also over a path
+// that is no longer in use, and 0 where it leads to none. Whoever calls it says
+// themselves who may know.
+func (s *Service) IDByPath(ctx context.Context, path string) (int64, error) {
+	route, err := group.Walk(ctx, s.deps.DB, path)
+	return route.ProjectID, err
 }
 
 // FindByRef reads a project by id or full path. moved reports that the path
@@ -141,7 +146,7 @@ func (s *Service) FindByRef(ctx context.Context, a access.Actor, ref string) (p 
 	if !strings.Contains(ref, "/") {
 		return nil, false, fault.Missing("Project")
 	}
-	route, err := group.Walk(ctx, s.DB, ref)
+	route, err := group.Walk(ctx, s.deps.DB, ref)
 	if err != nil {
 		return nil, false, err
 	}

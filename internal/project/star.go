@@ -12,7 +12,7 @@ import (
 // Star marks a project as a favourite of the actor, Unstar ends that. Either
 // answers NotModified when it is so already.
 func (s *Service) Star(ctx context.Context, by access.Actor, id int64) (*Project, error) {
-	return s.star(ctx, by, id, 1, sqlStar, id, by.ID(), s.Clock.Now())
+	return s.star(ctx, by, id, 1, sqlStar, id, by.ID(), s.deps.Clock.Now())
 }
 
 // Unstar undoes Star.
@@ -21,7 +21,12 @@ func (s *Service) Unstar(ctx context.Context, by access.Actor, id int64) (*Proje
 }
 
 func (s *Service) star(ctx context.Context, by access.Actor, id int64, add int, sql string, args ...any) (*Project, error) {
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		// A star refers to the project and so locks it against a new name or namespace. Who moves the project holds its row and waits
+		// for that lock, so the row comes first.
+		if _, err := tx.Exec(ctx, sqlLockStars, id); err != nil {
+			return err
+		}
 		changed, err := tx.Exec(ctx, sql, args...)
 		if err != nil {
 			return err

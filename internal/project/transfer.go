@@ -22,10 +22,10 @@ func (s *Service) Transfer(ctx context.Context, by access.Actor, id int64, targe
 	if !access.Holds(by, access.CreateProject, target.Place()) {
 		return nil, failed("You don't have permission to transfer projects into that namespace.")
 	}
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		// The tree that the project leaves needs no lock: whoever takes it apart
 		// waits for the row, and then finds it elsewhere.
-		home, err := s.Groups.Parent(ctx, tx, target.ID)
+		home, err := s.deps.Groups.Parent(ctx, tx, target.ID)
 		if err != nil {
 			return err
 		}
@@ -57,10 +57,10 @@ func (s *Service) Transfer(ctx context.Context, by access.Actor, id int64, targe
 			return err
 		}
 		moved := Event{What: Moved, By: by, Project: p.Project, Change: &bus.Change{What: "namespace", From: before.FullPath(), To: p.FullPath()}}
-		if err := s.Bus.Publish(ctx, tx, moved); err != nil || p.Visibility == before.Visibility {
+		if err := s.deps.Bus.Publish(ctx, tx, moved); err != nil || p.Visibility == before.Visibility {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: VisibilityChanged, By: by, Project: p.Project, Change: &bus.Change{
+		return s.deps.Bus.Publish(ctx, tx, Event{What: VisibilityChanged, By: by, Project: p.Project, Change: &bus.Change{
 			What: "visibility", From: visibilityTitle[before.Visibility], To: visibilityTitle[p.Visibility],
 		}})
 	})
@@ -76,10 +76,10 @@ func (s *Service) targets(ctx context.Context, a access.Actor, p *Project, searc
 		search = postgres.LikeContains(search)
 	}
 	args := []any{a.ID(), s.today(), access.Developer, a.Admin(), p.NamespaceID, search}
-	groups, err := postgres.All[relative](ctx, s.DB, sqlTargets, append(args, req.PerPage+1, req.Offset())...)
+	groups, err := postgres.All[relative](ctx, s.deps.DB, sqlTargets, append(args, req.PerPage+1, req.Offset())...)
 	if err != nil {
 		return paging.Result[relative]{}, err
 	}
-	total, err := postgres.Value[int](ctx, s.DB, sqlCountTargets, append(args, paging.MaxTotal+1)...)
+	total, err := postgres.Value[int](ctx, s.deps.DB, sqlCountTargets, append(args, paging.MaxTotal+1)...)
 	return paging.Result[relative]{Items: groups[:min(len(groups), req.PerPage)], Total: total, More: len(groups) > req.PerPage}, err
 }

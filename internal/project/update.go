@@ -30,7 +30,7 @@ func (s *Service) hold(ctx context.Context, tx pgx.Tx, id int64, to access.Visib
 		if err != nil {
 			return held{}, missing(err)
 		}
-		home, err := s.Groups.Parent(ctx, tx, namespace)
+		home, err := s.deps.Groups.Parent(ctx, tx, namespace)
 		if fault.Is(err, fault.NotFound) {
 			return held{}, fault.Missing("Project")
 		}
@@ -112,7 +112,7 @@ func missing(err error) error {
 // to check.
 func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attributes) (*Project, error) {
 	moved := false // the default branch
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		to := access.Open
 		set(&to, a.Visibility)
 		p, err := s.hold(ctx, tx, id, to)
@@ -157,10 +157,10 @@ func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attri
 		return nil, err
 	}
 	p, err := s.Find(ctx, by, id)
-	if err == nil && moved && s.code != nil {
+	if err == nil && moved {
 		// A job does it if this does not.
-		if err := s.code.FollowHead(ctx, p); err != nil {
-			s.Log.Warn("changing the default branch", "project_id", id, "error", err)
+		if err := s.deps.Code.FollowHead(ctx, p); err != nil {
+			s.deps.Log.Warn("changing the default branch", "project_id", id, "error", err)
 		}
 	}
 	return p, err
@@ -179,17 +179,17 @@ func (s *Service) checkVisibility(by access.Actor, p held, f *fault.Fields) {
 // write stores a changed project, with its path where that changed. Forks
 // that are now more open than their source are cut from it.
 func (s *Service) write(ctx context.Context, tx pgx.Tx, by access.Actor, before, p *Project) error {
-	p.UpdatedAt = s.Clock.Now()
+	p.UpdatedAt = s.deps.Clock.Now()
 	_, err := tx.Exec(ctx, sqlUpdate, p.ID, p.NamespaceID, p.Name, p.Path, p.Description, p.Visibility, p.DefaultBranch, p.Topics,
 		p.Features, p.Settings, p.UpdatedAt)
 	if err != nil {
 		return postgres.Faults{"projects_name_key": errNameTaken}.Translate(err)
 	}
 	if before.NamespaceID != p.NamespaceID || !strings.EqualFold(before.Path, p.Path) {
-		if err := s.Groups.Retire(ctx, tx, nil, &p.ID); err != nil {
+		if err := s.deps.Groups.Retire(ctx, tx, nil, &p.ID); err != nil {
 			return err
 		}
-		if err := s.Groups.Claim(ctx, tx, by, p.NamespaceID, p.Path, nil, &p.ID); err != nil {
+		if err := s.deps.Groups.Claim(ctx, tx, by, p.NamespaceID, p.Path, nil, &p.ID); err != nil {
 			return err
 		}
 	}
@@ -211,16 +211,16 @@ func (s *Service) SetArchived(ctx context.Context, by access.Actor, id int64, ar
 	if archived {
 		e.What, e.Message = WasArchived, "Project archived"
 	}
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		p, err := s.lock(ctx, tx, id)
 		if err != nil || p.Archived == archived {
 			return err
 		}
-		if _, err := tx.Exec(ctx, sqlSetArchived, id, archived, s.Clock.Now()); err != nil {
+		if _, err := tx.Exec(ctx, sqlSetArchived, id, archived, s.deps.Clock.Now()); err != nil {
 			return err
 		}
 		e.Project = p.Project
-		return s.Bus.Publish(ctx, tx, e)
+		return s.deps.Bus.Publish(ctx, tx, e)
 	})
 	if err != nil {
 		return nil, err

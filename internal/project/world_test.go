@@ -65,14 +65,17 @@ func newWorld(t testing.TB) *world {
 		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Hasher: secretbox.NewHasher(1), Clock: now, Log: log,
 		ExternalURL: &url.URL{Scheme: "https", Host: "forge.example"}, Names: names,
 	})
+	var late struct{ group.ProjectLister }
 	w.groups = group.New(group.Deps{
 		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: users, Clock: now, Log: log, ExternalURL: "https://forge.example",
+		Projects: &late,
 	})
 	w.projects = project.New(project.Deps{
 		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: users, Groups: w.groups, Clock: now, Log: log,
 		ExternalURL: "https://forge.example", Names: names, Outbound: outbound.New(func() outbound.Rules { return outbound.Rules{} }),
+		Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
 	})
-	w.groups.ListProjectsBy(w.projects.OfGroup)
+	late.ProjectLister = w.projects
 	bus.When(events, w.projects.OnGroupMarked)
 	bus.When(events, w.projects.OnGroupLowering)
 	bus.When(events, w.projects.OnNamespaceRemoving)

@@ -16,31 +16,31 @@ import (
 func (s *Service) branchEndpoints() []httpapi.Endpoint {
 	const at = " /projects/{id}/repository/branches"
 	return []httpapi.Endpoint{
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at, Needs: access.ReadCode, Summary: "List the branches of a project.",
 		}, s.handleBranches),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at + "/{branch}", Needs: access.ReadCode, Summary: "Get a branch.",
 		}, s.handleBranch),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "HEAD" + at + "/{branch}", Needs: access.ReadCode, Status: http.StatusNoContent, Summary: "Ask whether a branch exists.",
 		}, s.handleBranchExists),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST" + at, Needs: access.PushCode, Status: http.StatusCreated, Summary: "Create a branch.",
 			Also: "what protects branches",
 		}, s.handleCreateBranch),
 		httpapi.On(httpapi.Spec{
 			Route: "DELETE" + at + "/{branch}", Needs: access.PushCode, Summary: "Delete a branch.", Also: "what protects branches",
 		}, s.loadBranch, s.handleDeleteBranch),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "DELETE /projects/{id}/repository/merged_branches", Needs: access.PushCode, Status: http.StatusAccepted,
 			Summary: "Delete the branches that are merged into the default branch.",
 		}, s.handleDeleteMerged),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "PUT" + at + "/{branch}/protect", Needs: access.AdminProtection, Summary: "Protect a branch.",
 			Note: "Deprecated, use protected_branches.",
 		}, s.handleOldProtect),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "PUT" + at + "/{branch}/unprotect", Needs: access.AdminProtection, Summary: "Unprotect a branch.",
 			Note: "Deprecated, use protected_branches.",
 		}, s.handleOldUnprotect),
@@ -156,7 +156,7 @@ func (b branchAt) ModifiedAt() time.Time { return b.at }
 // loadBranch finds a branch for those who may write to the project; others
 // are told as ever before they learn whether it is there.
 func (s *Service) loadBranch(ctx context.Context, a access.Actor, in branchParams) (branchAt, error) {
-	p, moved, err := s.Projects.FindByRef(ctx, a, in.ID)
+	p, moved, err := s.deps.Projects.FindByRef(ctx, a, in.ID)
 	b := branchAt{project: p}
 	if err != nil {
 		return b, err

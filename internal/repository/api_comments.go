@@ -25,7 +25,7 @@ func authors[T any](ctx context.Context, s *Service, page []T, of func(T) *int64
 			ids = append(ids, *id)
 		}
 	}
-	briefs, err := s.Users.Briefs(ctx, ids...)
+	briefs, err := s.deps.Users.Briefs(ctx, ids...)
 	return func(id *int64) *user.Public {
 		if id == nil {
 			return nil
@@ -34,7 +34,7 @@ func authors[T any](ctx context.Context, s *Service, page []T, of func(T) *int64
 		if !ok {
 			return nil
 		}
-		return new(s.Users.PublicForm(brief))
+		return new(s.deps.Users.PublicForm(brief))
 	}, err
 }
 

@@ -16,43 +16,43 @@ import (
 func (s *Service) commitEndpoints() []httpapi.Endpoint {
 	const at = " /projects/{id}/repository/commits"
 	return append(s.statusEndpoints(),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at, Needs: access.ReadCode, Summary: "List the commits of a project.",
 		}, s.handleCommits),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST" + at, Needs: access.PushCode, Status: http.StatusCreated, MaxBody: maxCommitBody,
 			Summary: "Create a commit with several edits.", Also: "what protects branches",
 		}, s.handleWriteCommit),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at + "/{sha}", Needs: access.ReadCode, Summary: "Get a commit.",
 		}, s.handleCommit),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at + "/{sha}/diff", Needs: access.ReadCode, Summary: "List what a commit changed.",
 		}, s.handleCommitDiff),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at + "/{sha}/refs", Needs: access.ReadCode, Summary: "List the branches and tags that a commit is in.",
 		}, s.handleCommitRefs),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at + "/{sha}/sequence", Needs: access.ReadCode, Summary: "Count the commits up to a commit.",
 		}, s.handleSequence),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at + "/{sha}/merge_requests", Needs: access.ReadCode, Summary: "List the merge requests of a commit.",
 		}, s.handleCommitRequests),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at + "/{sha}/signature", Needs: access.ReadCode, Summary: "Get the signature of a commit.",
 		}, s.handleCommitSignature),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST" + at + "/{sha}/cherry_pick", Needs: access.PushCode, Status: http.StatusCreated,
 			Summary: "Repeat a commit on a branch.", Also: "what protects branches", Forms: []any{commitForm{}, dryRunForm{}},
 		}, s.handleCherryPick),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST" + at + "/{sha}/revert", Needs: access.PushCode, Status: http.StatusCreated,
 			Summary: "Take a commit back on a branch.", Also: "what protects branches", Forms: []any{commitForm{}, dryRunForm{}},
 		}, s.handleRevert),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at + "/{sha}/comments", Needs: access.ReadCode, Summary: "List the comments on a commit.",
 		}, s.handleComments),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST" + at + "/{sha}/comments", Needs: access.CommentCode, Status: http.StatusCreated, Summary: "Comment on a commit.",
 		}, s.handleComment),
 	)
@@ -390,7 +390,7 @@ func (s *Service) handleWriteCommit(ctx context.Context, call httpapi.Call[*proj
 		})
 	}
 	if in.StartProject != "" {
-		start, _, err := s.Projects.FindByRef(ctx, call.Actor, in.StartProject)
+		start, _, err := s.deps.Projects.FindByRef(ctx, call.Actor, in.StartProject)
 		if err != nil {
 			return detailForm{}, err
 		}

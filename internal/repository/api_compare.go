@@ -11,13 +11,13 @@ import (
 
 func (s *Service) compareEndpoints() []httpapi.Endpoint {
 	return []httpapi.Endpoint{
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/repository/compare", Needs: access.ReadCode, Summary: "Compare branches, tags or commits.",
 		}, s.handleCompare),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/repository/contributors", Needs: access.ReadCode, Summary: "List the contributors of a repository.",
 		}, s.handleContributors),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/repository/merge_base", Needs: access.ReadCode, Summary: "Get the common ancestor of commits.",
 		}, s.handleMergeBase),
 	}

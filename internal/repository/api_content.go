@@ -23,17 +23,17 @@ func (s *Service) contentEndpoints() []httpapi.Endpoint {
 	plain.Route = "GET /projects/{id}/repository/archive"
 	suffixed.Route = "GET /projects/{id}/repository/archive.{format}"
 	return []httpapi.Endpoint{
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/repository/tree", Needs: access.ReadCode, Summary: "List the files and directories of a repository.",
 		}, s.handleTree),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/repository/blobs/{sha}", Needs: access.ReadCode, Summary: "Get a blob.", Forms: []any{blobForm{}},
 		}, s.handleBlob),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/repository/blobs/{sha}/raw", Needs: access.ReadCode, Summary: "Get the content of a blob.",
 		}, s.handleRawBlob),
-		project.On(s.Projects, plain, s.handleArchive),
-		project.On(s.Projects, suffixed, s.handleArchive),
+		project.On(s.deps.Projects, plain, s.handleArchive),
+		project.On(s.deps.Projects, suffixed, s.handleArchive),
 	}
 }
 

@@ -22,26 +22,26 @@ func (s *Service) fileEndpoints() []httpapi.Endpoint {
 	const at = " /projects/{id}/repository/files/{file_path}"
 	reading := []access.Scope{access.ScopeReadRepository}
 	return []httpapi.Endpoint{
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at, Needs: access.ReadCode, Scopes: reading, Summary: "Get a file.", Forms: []any{fileForm{}},
 		}, s.handleFile),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "HEAD" + at, Needs: access.ReadCode, Scopes: reading, Summary: "Get what there is to know about a file, as headers.",
 		}, s.handleFileHead),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at + "/raw", Needs: access.ReadCode, Scopes: reading, Summary: "Get the content of a file.",
 		}, s.handleRawFile),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at + "/blame", Needs: access.ReadCode, Scopes: reading, Summary: "Get the commits that the lines of a file came with.",
 		}, s.handleBlame),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "HEAD" + at + "/blame", Needs: access.ReadCode, Scopes: reading, Summary: "Get what there is to know about a file, as headers.",
 		}, s.handleFileHead),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST" + at, Needs: access.PushCode, Status: http.StatusCreated, MaxBody: maxCommitBody, Summary: "Create a file.",
 			Also: "what protects branches",
 		}, s.handleCreateFile),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "PUT" + at, Needs: access.PushCode, MaxBody: maxCommitBody, Summary: "Change a file.", Also: "what protects branches",
 		}, s.handleUpdateFile),
 		httpapi.On(httpapi.Spec{
@@ -103,7 +103,7 @@ func (s *Service) headers(f fileForm) map[string]string {
 		"Content-Sha256": f.ContentSHA256, "Ref": f.Ref, "Blob-Id": string(f.BlobID), "Commit-Id": string(f.CommitID),
 		"Last-Commit-Id": string(f.LastCommitID), "Execute-Filemode": strconv.FormatBool(f.Executable),
 	} {
-		all[s.Names.Header(name)] = value
+		all[s.deps.Names.Header(name)] = value
 		all["X-Gitlab-"+name] = value
 	}
 	return all
@@ -323,7 +323,7 @@ type undated struct{ project *project.Project }
 func (u undated) Place() access.Place { return u.project.Place() }
 
 func (s *Service) loadUndated(ctx context.Context, a access.Actor, in editParams) (undated, error) {
-	p, moved, err := s.Projects.FindByRef(ctx, a, in.ID)
+	p, moved, err := s.deps.Projects.FindByRef(ctx, a, in.ID)
 	if err == nil && moved {
 		err = &httpapi.MovedError{Param: "id", To: strconv.FormatInt(p.ID, 10)}
 	}

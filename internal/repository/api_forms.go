@@ -56,7 +56,7 @@ func title(message string) string {
 
 // webURL is a page of the project.
 func (s *Service) webURL(p *project.Project, page string) string {
-	return s.ExternalURL + "/" + p.FullPath() + "/-/" + page
+	return s.deps.ExternalURL + "/" + p.FullPath() + "/-/" + page
 }
 
 // escaped is a name or path as part of the path of an address: its slashes

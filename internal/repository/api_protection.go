@@ -26,16 +26,16 @@ func (s *Service) protectionEndpoints() []httpapi.Endpoint {
 	protect, protectTag := branch("POST", "", "Protect branches."), tag("POST", "", "Protect tags.")
 	protect.Status, protectTag.Status = http.StatusCreated, http.StatusCreated
 	return []httpapi.Endpoint{
-		project.On(s.Projects, listed, s.handleBranchRules),
-		project.On(s.Projects, one, s.handleBranchRule),
-		project.On(s.Projects, protect, s.handleProtectBranch),
-		project.On(s.Projects, branch("PATCH", "/{name}", "Change a protected branch."), s.handleChangeRule),
-		project.On(s.Projects, branch("DELETE", "/{name}", "Unprotect branches."), s.handleUnprotectBranch),
+		project.On(s.deps.Projects, listed, s.handleBranchRules),
+		project.On(s.deps.Projects, one, s.handleBranchRule),
+		project.On(s.deps.Projects, protect, s.handleProtectBranch),
+		project.On(s.deps.Projects, branch("PATCH", "/{name}", "Change a protected branch."), s.handleChangeRule),
+		project.On(s.deps.Projects, branch("DELETE", "/{name}", "Unprotect branches."), s.handleUnprotectBranch),
 
-		project.On(s.Projects, tag("GET", "", "List the protected tags of a project."), s.handleTagRules),
-		project.On(s.Projects, tag("GET", "/{name}", "Get a protected tag."), s.handleTagRule),
-		project.On(s.Projects, protectTag, s.handleProtectTag),
-		project.On(s.Projects, tag("DELETE", "/{name}", "Unprotect tags."), s.handleUnprotectTag),
+		project.On(s.deps.Projects, tag("GET", "", "List the protected tags of a project."), s.handleTagRules),
+		project.On(s.deps.Projects, tag("GET", "/{name}", "Get a protected tag."), s.handleTagRule),
+		project.On(s.deps.Projects, protectTag, s.handleProtectTag),
+		project.On(s.deps.Projects, tag("DELETE", "/{name}", "Unprotect tags."), s.handleUnprotectTag),
 	}
 }
 
@@ -75,7 +75,7 @@ var levelNames = map[access.Role]string{
 }
 
 // paid reports whether rules may name people and groups.
-func (s *Service) paid() bool { return s.Settings.Instance().Enterprise() }
+func (s *Service) paid() bool { return s.deps.Settings.Instance().Enterprise() }
 
 func (s *Service) grantForms(grants []Grant, withKeys bool) []grantForm {
 	forms := make([]grantForm, len(grants))
@@ -115,7 +115,7 @@ type ruleListParams struct {
 }
 
 func (s *Service) handleBranchRules(ctx context.Context, call httpapi.Call[*project.Project, ruleListParams]) (httpapi.List[branchRuleForm], error) {
-	rows, err := postgres.All[branchRow](ctx, s.DB, sqlBranchRules, call.Subject.ID)
+	rows, err := postgres.All[branchRow](ctx, s.deps.DB, sqlBranchRules, call.Subject.ID)
 	if err != nil {
 		return httpapi.List[branchRuleForm]{}, err
 	}
@@ -124,7 +124,7 @@ func (s *Service) handleBranchRules(ctx context.Context, call httpapi.Call[*proj
 }
 
 func (s *Service) handleTagRules(ctx context.Context, call httpapi.Call[*project.Project, ruleListParams]) (httpapi.List[tagRuleForm], error) {
-	rows, err := postgres.All[tagRow](ctx, s.DB, sqlTagRules, call.Subject.ID)
+	rows, err := postgres.All[tagRow](ctx, s.deps.DB, sqlTagRules, call.Subject.ID)
 	if err != nil {
 		return httpapi.List[tagRuleForm]{}, err
 	}

@@ -13,11 +13,11 @@ import (
 
 func (s *Service) statusEndpoints() []httpapi.Endpoint {
 	return []httpapi.Endpoint{
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/repository/commits/{sha}/statuses", Needs: access.ReadCode,
 			Summary: "List what was reported about a commit.",
 		}, s.handleStatuses),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST /projects/{id}/statuses/{sha}", Needs: access.SetCommitStatus, Status: http.StatusCreated,
 			Summary: "Report how a commit fares.", Also: "what protects branches",
 		}, s.handleSetStatus),

@@ -16,19 +16,19 @@ import (
 func (s *Service) tagEndpoints() []httpapi.Endpoint {
 	const at = " /projects/{id}/repository/tags"
 	return []httpapi.Endpoint{
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at, Needs: access.ReadCode, Summary: "List the tags of a project.",
 		}, s.handleTags),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at + "/{tag_name}", Needs: access.ReadCode, Summary: "Get a tag.",
 		}, s.handleTag),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST" + at, Needs: access.PushCode, Status: http.StatusCreated, Summary: "Create a tag.", Also: "what protects tags",
 		}, s.handleCreateTag),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "DELETE" + at + "/{tag_name}", Needs: access.PushCode, Summary: "Delete a tag.", Also: "what protects tags",
 		}, s.handleDeleteTag),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at + "/{tag_name}/signature", Needs: access.ReadCode, Summary: "Get the signature of a tag.",
 		}, s.handleTagSignature),
 	}

@@ -292,15 +292,15 @@ func (MergedArgs) Kind() string { return "repository_delete_merged" }
 
 // OrderMerged queues the removal of merged branches.
 func (s *Service) OrderMerged(ctx context.Context, by access.Actor, p *project.Project) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		return s.Queue.Insert(ctx, tx, MergedArgs{ProjectID: p.ID, UserID: by.ID()}, jobqueue.Unique())
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		return s.deps.Queue.Insert(ctx, tx, MergedArgs{ProjectID: p.ID, UserID: by.ID()}, jobqueue.Unique())
 	})
 }
 
 // deleteMerged removes branches on behalf of someone who may have lost the
 // right in the meantime, or the account.
 func (s *Service) deleteMerged(ctx context.Context, args MergedArgs) error {
-	by, err := s.Tokens.Later(ctx, args.UserID)
+	by, err := s.deps.Tokens.Later(ctx, args.UserID)
 	if _, refused := fault.Of(err); refused {
 		return nil
 	}
@@ -308,7 +308,7 @@ func (s *Service) deleteMerged(ctx context.Context, args MergedArgs) error {
 		return err
 	}
 	by.Process = args.Kind()
-	p, err := s.Projects.Find(ctx, by, args.ProjectID)
+	p, err := s.deps.Projects.Find(ctx, by, args.ProjectID)
 	if fault.Is(err, fault.NotFound) || (err == nil && !access.Holds(by, access.PushCode, p.Place())) {
 		return nil
 	}

@@ -31,7 +31,7 @@ const checkers = 2
 // CheckAll reads every repository and reports each, one call at a time. It
 // changes nothing. all is how many there were at the beginning.
 func (s *Service) CheckAll(ctx context.Context, report func(c Checked, all int64)) error {
-	all, err := postgres.Value[int64](ctx, s.DB, sqlCountToCheck)
+	all, err := postgres.Value[int64](ctx, s.deps.DB, sqlCountToCheck)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (s *Service) CheckAll(ctx context.Context, report func(c Checked, all int64
 func (s *Service) eachToCheck(ctx context.Context, visit func(Checked) error) error {
 	const page = 100
 	for after := int64(0); ; {
-		rows, err := postgres.All[toCheck](ctx, s.DB, sqlToCheck, after, page)
+		rows, err := postgres.All[toCheck](ctx, s.deps.DB, sqlToCheck, after, page)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
@@ -92,7 +92,7 @@ func (s *Service) check(ctx context.Context, c *Checked) (there bool, err error)
 		if c.Damage, err = s.damage(ctx, &c.Repository); c.Damage == nil || err != nil {
 			return true, err
 		}
-		if there, err = postgres.Value[bool](ctx, s.DB, sqlStillThere, c.ProjectID, c.Storage, c.Generation); !there || err != nil {
+		if there, err = postgres.Value[bool](ctx, s.deps.DB, sqlStillThere, c.ProjectID, c.Storage, c.Generation); !there || err != nil {
 			return there, err
 		}
 	}
@@ -101,7 +101,7 @@ func (s *Service) check(ctx context.Context, c *Checked) (there bool, err error)
 
 // damage is what is wrong with a repository; err says that nobody can tell.
 func (s *Service) damage(ctx context.Context, r *Repository) (damage, err error) {
-	repo := s.Store.Repo(r.Key())
+	repo := s.deps.Store.Repo(r.Key())
 	switch err := repo.Check(ctx); {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -115,7 +115,7 @@ func (s *Service) damage(ctx context.Context, r *Repository) (damage, err error)
 		return err, nil
 	}
 	// Somebody may have deleted the last branch.
-	updates, err := postgres.Value[[]gitstore.RefUpdate](ctx, s.DB, sqlLatestPush, r.ProjectID)
+	updates, err := postgres.Value[[]gitstore.RefUpdate](ctx, s.deps.DB, sqlLatestPush, r.ProjectID)
 	if err != nil && !errors.Is(err, postgres.ErrNoRows) {
 		return nil, err
 	}

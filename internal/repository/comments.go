@@ -36,6 +36,7 @@ func (s *Service) AddComment(ctx context.Context, by access.Actor, p *project.Pr
 	case c.Path != nil && gitstore.CheckPath(*c.Path) != nil:
 		return c, fault.Say(fault.BadParams, "path should be a valid file path")
 	}
-	c, err := postgres.One[Comment](ctx, s.DB, sqlInsertComment, p.ID, commit, c.Note, c.Path, c.Line, c.LineType, by.ID(), s.Clock.Now())
+	c, err := postgres.One[Comment](ctx, s.deps.DB, sqlInsertComment,
+		p.ID, commit, c.Note, c.Path, c.Line, c.LineType, by.ID(), s.deps.Clock.Now())
 	return c, postgres.Faults{"commit_comments_project_id_fkey": fault.Missing("Project")}.Translate(err)
 }

@@ -80,7 +80,7 @@ func (s *Service) Relative(ctx context.Context, by access.Actor, p *project.Proj
 		return p, nil
 	}
 	stranger := fault.Say(fault.Rejected, "Target project id:%d is not a fork of project id:%s", id, given)
-	other, err := s.Projects.Find(ctx, by, id)
+	other, err := s.deps.Projects.Find(ctx, by, id)
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return nil, stranger
@@ -111,7 +111,7 @@ func (s *Service) eldest(ctx context.Context, by access.Actor, p *project.Projec
 		if at.ForkedFromID == nil || at.ID == wanted {
 			break
 		}
-		source, err := s.Projects.Find(ctx, by, *at.ForkedFromID)
+		source, err := s.deps.Projects.Find(ctx, by, *at.ForkedFromID)
 		if fault.Is(err, fault.NotFound) {
 			// Two forks of one hidden source are still of one family.
 			return *at.ForkedFromID, nil

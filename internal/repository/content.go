@@ -19,7 +19,7 @@ func (s *Service) Revision(ctx context.Context, repo *gitstore.Repo, p *project.
 	if text != "" {
 		return repo.Resolve(ctx, text)
 	}
-	tip, err := repo.Ref(ctx, gitstore.Branches+s.Projects.BranchOf(p))
+	tip, err := repo.Ref(ctx, gitstore.Branches+s.deps.Projects.BranchOf(p))
 	return tip.Target, err
 }
 
@@ -247,7 +247,7 @@ func (s *Service) Archive(ctx context.Context, p *project.Project, q ArchiveQuer
 		return nil, found(err, "File")
 	}
 	a := &Archive{Repo: repo, ArchiveOptions: gitstore.ArchiveOptions{Commit: commit, Path: strings.Trim(q.Path, "/"), Format: q.Format}}
-	name := p.Path + "-" + cmp.Or(q.Revision, s.Projects.BranchOf(p)) + "-" + string(commit)
+	name := p.Path + "-" + cmp.Or(q.Revision, s.deps.Projects.BranchOf(p)) + "-" + string(commit)
 	if a.Path != "" {
 		if gitstore.CheckPath(a.Path) != nil {
 			return nil, fault.Missing("File")

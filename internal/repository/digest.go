@@ -28,7 +28,7 @@ func (s *Service) Digests(ctx context.Context, ids []int64) (map[int64]project.D
 		Languages   map[string]float64
 		Readme      *string
 		License     *string
-	}](ctx, s.DB, sqlDigests, ids)
+	}](ctx, s.deps.DB, sqlDigests, ids)
 	all := make(map[int64]project.Digest, len(rows))
 	for _, r := range rows {
 		d := project.Digest{Empty: r.Empty, Size: r.Size, Commits: r.CommitCount, Languages: r.Languages}
@@ -56,7 +56,8 @@ const surveyDelay = 5 * time.Second
 
 // OnPushed has the code looked at.
 func (s *Service) OnPushed(ctx context.Context, tx pgx.Tx, e Pushed) error {
-	return s.Queue.Insert(ctx, tx, SurveyArgs{ProjectID: e.Project.ID}, jobqueue.Unique(), jobqueue.At(s.Clock.Now().Add(surveyDelay)))
+	at := jobqueue.At(s.deps.Clock.Now().Add(surveyDelay))
+	return s.deps.Queue.Insert(ctx, tx, SurveyArgs{ProjectID: e.Project.ID}, jobqueue.Unique(), at)
 }
 
 func (s *Service) survey(ctx context.Context, args SurveyArgs) error {
@@ -74,9 +75,9 @@ func (s *Service) Survey(ctx context.Context, p *project.Project) error {
 	if err != nil {
 		return err
 	}
-	tip, err := repo.Ref(ctx, gitstore.Branches+s.Projects.BranchOf(p))
+	tip, err := repo.Ref(ctx, gitstore.Branches+s.deps.Projects.BranchOf(p))
 	if errors.Is(err, gitstore.ErrNotFound) {
-		_, err = s.DB.Exec(ctx, sqlSurveyed, p.ID, state.Size, 0, map[string]float64{}, nil, nil)
+		_, err = s.deps.DB.Exec(ctx, sqlSurveyed, p.ID, state.Size, 0, map[string]float64{}, nil, nil)
 		return err
 	}
 	if err != nil {
@@ -94,7 +95,7 @@ func (s *Service) Survey(ctx context.Context, p *project.Project) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.DB.Exec(ctx, sqlSurveyed, p.ID, state.Size, commits, shares(sizes), named(top, "readme"), named(top, "license", "licence", "copying"))
+	_, err = s.deps.DB.Exec(ctx, sqlSurveyed, p.ID, state.Size, commits, shares(sizes), named(top, "readme"), named(top, "license", "licence", "copying"))
 	return err
 }
 
@@ -186,19 +187,19 @@ const beginDelay = 30 * time.Second
 
 // OnProject leaves jobs behind for what a process may not live to do.
 func (s *Service) OnProject(ctx context.Context, tx pgx.Tx, e project.Event) error {
-	later := jobqueue.At(s.Clock.Now().Add(beginDelay))
+	later := jobqueue.At(s.deps.Clock.Now().Add(beginDelay))
 	switch {
 	case e.What == project.Created && e.Project.Settings.InitializeWithReadme:
-		return s.Queue.Insert(ctx, tx, BeginArgs{ProjectID: e.Project.ID}, jobqueue.Unique(), later)
+		return s.deps.Queue.Insert(ctx, tx, BeginArgs{ProjectID: e.Project.ID}, jobqueue.Unique(), later)
 	case e.What == project.DefaultBranchChanged:
-		return s.Queue.Insert(ctx, tx, HeadArgs{ProjectID: e.Project.ID}, jobqueue.Unique(), later)
+		return s.deps.Queue.Insert(ctx, tx, HeadArgs{ProjectID: e.Project.ID}, jobqueue.Unique(), later)
 	}
 	return nil
 }
 
 // withProject works on a project that may be gone.
 func (s *Service) withProject(ctx context.Context, id int64, do func(context.Context, *project.Project) error) error {
-	p, err := s.Projects.Known(ctx, id)
+	p, err := s.deps.Projects.Known(ctx, id)
 	if err != nil {
 		return gone(err)
 	}
@@ -235,7 +236,7 @@ func (s *Service) Begin(ctx context.Context, p *project.Project) error {
 		return err
 	}
 	defer a.Repo.Discard(staged.Quarantine)
-	err = a.Move(ctx, staged.Quarantine, gitstore.RefUpdate{Name: gitstore.Branches + s.Projects.BranchOf(p), Old: gitstore.Zero, New: staged.ID})
+	err = a.Move(ctx, staged.Quarantine, gitstore.RefUpdate{Name: gitstore.Branches + s.deps.Projects.BranchOf(p), Old: gitstore.Zero, New: staged.ID})
 	if errors.Is(err, gitstore.ErrConflict) {
 		return nil // someone was here before
 	}
@@ -269,5 +270,5 @@ func (s *Service) FollowHead(ctx context.Context, p *project.Project) error {
 	if err != nil {
 		return err
 	}
-	return repo.SetHead(ctx, s.Projects.BranchOf(p))
+	return repo.SetHead(ctx, s.deps.Projects.BranchOf(p))
 }

@@ -88,7 +88,7 @@ func (s *Service) receive(ctx context.Context, by access.Actor, p *project.Proje
 	}
 	defer a.Close()
 	var limit int64
-	if mb := s.Settings.Current().ReceiveMaxInputSize; mb != nil {
+	if mb := s.deps.Settings.Current().ReceiveMaxInputSize; mb != nil {
 		limit = int64(*mb) << 20
 	}
 	return shown(a.Repo.Push(ctx, gitstore.Push{
@@ -96,10 +96,10 @@ func (s *Service) receive(ctx context.Context, by access.Actor, p *project.Proje
 		Approve: func(ctx context.Context, q gitstore.Quarantine, updates []gitstore.RefUpdate, options []string) error {
 			err := a.Approve(ctx, q, updates, keepOptions(options))
 			if refused, ok := errors.AsType[*gitstore.RefusedError](err); ok {
-				return &gitstore.RefusedError{Text: s.Names.Text() + ": " + refused.Text}
+				return &gitstore.RefusedError{Text: s.deps.Names.Text() + ": " + refused.Text}
 			}
-			if err != nil {
-				s.Log.Error("checking a push", "project_id", p.ID, "error", err) // git only says that it failed
+			if err != nil && ctx.Err() == nil {
+				s.deps.Log.Error("checking a push", "project_id", p.ID, "error", err) // git only says that it failed
 			}
 			return err
 		},

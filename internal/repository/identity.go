@@ -14,16 +14,16 @@ import (
 // for it, which may hide the real one. What nobody did, the instance did.
 func (s *Service) Signature(ctx context.Context, by access.Actor) (gitstore.Signature, error) {
 	if !by.SignedIn() {
-		return gitstore.Signature{Name: s.Names.Text(), Email: "noreply@localhost", When: s.Clock.Now().UTC()}, nil
+		return gitstore.Signature{Name: s.deps.Names.Text(), Email: "noreply@localhost", When: s.deps.Clock.Now().UTC()}, nil
 	}
 	u, ok := by.Account.(*user.User)
 	if !ok {
 		var err error
-		if u, err = s.Users.Find(ctx, by.ID()); err != nil {
+		if u, err = s.deps.Users.Find(ctx, by.ID()); err != nil {
 			return gitstore.Signature{}, err
 		}
 	}
-	return gitstore.Signature{Name: u.Name, Email: s.Users.CommitEmail(u), When: s.Clock.Now().UTC()}, nil
+	return gitstore.Signature{Name: u.Name, Email: s.deps.Users.CommitEmail(u), When: s.deps.Clock.Now().UTC()}, nil
 }
 
 // maker is who made a project, or nobody when the account is gone.
@@ -32,7 +32,7 @@ func (s *Service) maker(ctx context.Context, p *project.Project) (access.Actor, 
 	if p.CreatorID == nil {
 		return by, nil
 	}
-	u, err := s.Users.Find(ctx, *p.CreatorID)
+	u, err := s.deps.Users.Find(ctx, *p.CreatorID)
 	if fault.Is(err, fault.NotFound) {
 		return by, nil
 	}

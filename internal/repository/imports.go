@@ -50,17 +50,17 @@ func (s *Service) OnImportAsked(ctx context.Context, tx pgx.Tx, e project.Import
 		if err != nil {
 			return err
 		}
-		if sealed, err = s.Box.Seal(text, loginPlace(e.Project.ID)); err != nil {
+		if sealed, err = s.deps.Box.Seal(text, loginPlace(e.Project.ID)); err != nil {
 			return err
 		}
 	}
-	if _, err := tx.Exec(ctx, sqlPlan, e.Project.ID, s.storage(), Importing, s.Clock.Now()); err != nil {
+	if _, err := tx.Exec(ctx, sqlPlan, e.Project.ID, s.storage(), Importing, s.deps.Clock.Now()); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, sqlPlanImport, e.Project.ID, e.Import.URL, sealed, s.Clock.Now()); err != nil {
+	if _, err := tx.Exec(ctx, sqlPlanImport, e.Project.ID, e.Import.URL, sealed, s.deps.Clock.Now()); err != nil {
 		return err
 	}
-	return s.Queue.Insert(ctx, tx, ImportArgs{ProjectID: e.Project.ID, UserID: creator(e.Project)}, jobqueue.Unique())
+	return s.deps.Queue.Insert(ctx, tx, ImportArgs{ProjectID: e.Project.ID, UserID: creator(e.Project)}, jobqueue.Unique())
 }
 
 // creator is who made a project, or 0.
@@ -75,14 +75,14 @@ func creator(p *project.Project) int64 {
 // is wrong on ours is tried again. Everything the fetch reaches, it reaches
 // through the guard.
 func (s *Service) fetch(ctx context.Context, args ImportArgs) error {
-	plan, err := postgres.One[pendingImport](ctx, s.DB, sqlPendingImport, args.ProjectID)
+	plan, err := postgres.One[pendingImport](ctx, s.deps.DB, sqlPendingImport, args.ProjectID)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	p, err := s.Projects.Known(ctx, args.ProjectID)
+	p, err := s.deps.Projects.Known(ctx, args.ProjectID)
 	if err != nil {
 		return gone(err)
 	}
@@ -92,7 +92,7 @@ func (s *Service) fetch(ctx context.Context, args ImportArgs) error {
 	}
 	remote := gitstore.Remote{URL: plan.URL}
 	if plan.Login != nil {
-		text, err := s.Box.Open(plan.Login, loginPlace(p.ID))
+		text, err := s.deps.Box.Open(plan.Login, loginPlace(p.ID))
 		if err != nil {
 			return err
 		}
@@ -102,11 +102,11 @@ func (s *Service) fetch(ctx context.Context, args ImportArgs) error {
 		}
 		remote.User, remote.Password = known.User, known.Password
 	}
-	if err := s.Projects.ImportBegins(ctx, p.ID); err != nil {
+	if err := s.deps.Projects.ImportBegins(ctx, p.ID); err != nil {
 		return err
 	}
-	repo := s.Store.Repo(row.Key())
-	if err := repo.Create(ctx, s.Projects.BranchOf(p)); err != nil {
+	repo := s.deps.Store.Repo(row.Key())
+	if err := repo.Create(ctx, s.deps.Projects.BranchOf(p)); err != nil {
 		return err
 	}
 	head, err := s.fetchGuarded(ctx, repo, remote)
@@ -129,7 +129,7 @@ func (s *Service) fetch(ctx context.Context, args ImportArgs) error {
 }
 
 func (s *Service) fetchGuarded(ctx context.Context, repo *gitstore.Repo, remote gitstore.Remote) (head string, err error) {
-	proxy, err := s.Outbound.Proxy(ctx)
+	proxy, err := s.deps.Outbound.Proxy(ctx)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", gitstore.ErrUnavailable, err)
 	}
@@ -153,7 +153,7 @@ func why(err error) string {
 }
 
 func (s *Service) endImport(ctx context.Context, projectID int64, state State, empty bool, head, failure string) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlEndImport, projectID, state, empty); err != nil {
 			return err
 		}
@@ -161,16 +161,16 @@ func (s *Service) endImport(ctx context.Context, projectID int64, state State, e
 			return err
 		}
 		if state == Failed {
-			return s.Projects.ImportFailed(ctx, tx, projectID, failure)
+			return s.deps.Projects.ImportFailed(ctx, tx, projectID, failure)
 		}
 		if !empty {
-			if err := s.Projects.NotePush(ctx, tx, projectID, s.Clock.Now(), head); err != nil {
+			if err := s.deps.Projects.NotePush(ctx, tx, projectID, s.deps.Clock.Now(), head); err != nil {
 				return err
 			}
-			if err := s.Queue.Insert(ctx, tx, MaintainArgs{ProjectID: projectID}, jobqueue.Unique()); err != nil {
+			if err := s.deps.Queue.Insert(ctx, tx, MaintainArgs{ProjectID: projectID}, jobqueue.Unique()); err != nil {
 				return err
 			}
 		}
-		return s.Projects.Imported(ctx, tx, projectID)
+		return s.deps.Projects.Imported(ctx, tx, projectID)
 	})
 }

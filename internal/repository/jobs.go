@@ -80,7 +80,7 @@ func (s *Service) SettlePending(ctx context.Context) error {
 	var after int64
 	var failed error
 	for {
-		pending, err := postgres.All[Push](ctx, s.DB, sqlPending, after, settleBatch)
+		pending, err := postgres.All[Push](ctx, s.deps.DB, sqlPending, after, settleBatch)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (s *Service) SettlePending(ctx context.Context) error {
 }
 
 func (s *Service) settleLost(ctx context.Context, push Push) error {
-	p, err := s.Projects.Known(ctx, push.ProjectID)
+	p, err := s.deps.Projects.Known(ctx, push.ProjectID)
 	if fault.Is(err, fault.NotFound) {
 		return nil // it goes with its project
 	}
@@ -109,13 +109,13 @@ func (s *Service) settleLost(ctx context.Context, push Push) error {
 	if err != nil {
 		return err
 	}
-	repo := s.Store.Repo(row.Key())
+	repo := s.deps.Store.Repo(row.Key())
 	if held, err := repo.Held(push.ID); held || err != nil {
 		return err
 	}
 	// The row was read before the ticket was looked at; its own process may
 	// have settled it in between.
-	if _, err := postgres.One[Push](ctx, s.DB, sqlPendingPush, push.ID); err != nil {
+	if _, err := postgres.One[Push](ctx, s.deps.DB, sqlPendingPush, push.ID); err != nil {
 		if errors.Is(err, postgres.ErrNoRows) {
 			err = nil
 		}
@@ -123,7 +123,7 @@ func (s *Service) settleLost(ctx context.Context, push Push) error {
 	}
 	by := access.Actor{Process: SettleArgs{}.Kind()}
 	if push.UserID != nil {
-		u, err := s.Users.Find(ctx, *push.UserID)
+		u, err := s.deps.Users.Find(ctx, *push.UserID)
 		switch {
 		case err == nil:
 			by = access.Actor{Person: u.Person(), Account: u}
@@ -145,27 +145,27 @@ func (s *Service) OnProjectRemoving(ctx context.Context, tx pgx.Tx, e project.Re
 		return err
 	}
 	key := r.Key()
-	return s.Queue.Insert(ctx, tx, RemoveArgs{Storage: key.Storage, Path: key.Path}, jobqueue.Unique())
+	return s.deps.Queue.Insert(ctx, tx, RemoveArgs{Storage: key.Storage, Path: key.Path}, jobqueue.Unique())
 }
 
 func (s *Service) remove(ctx context.Context, args RemoveArgs) error {
 	failpoint.Here(failpoint.RemoveBegun)
-	err := s.Store.Repo(gitstore.Key{Storage: args.Storage, Path: args.Path}).Remove(ctx)
+	err := s.deps.Store.Repo(gitstore.Key{Storage: args.Storage, Path: args.Path}).Remove(ctx)
 	failpoint.Here(failpoint.RemoveDone)
 	return err
 }
 
 // OnForked plans the repository of a fork, which a job fills.
 func (s *Service) OnForked(ctx context.Context, tx pgx.Tx, e project.ForkMade) error {
-	if _, err := tx.Exec(ctx, sqlPlan, e.Fork.ID, s.storage(), Copying, s.Clock.Now()); err != nil {
+	if _, err := tx.Exec(ctx, sqlPlan, e.Fork.ID, s.storage(), Copying, s.deps.Clock.Now()); err != nil {
 		return err
 	}
-	return s.Queue.Insert(ctx, tx, CopyArgs{ProjectID: e.Fork.ID, UserID: creator(e.Fork)}, jobqueue.Unique())
+	return s.deps.Queue.Insert(ctx, tx, CopyArgs{ProjectID: e.Fork.ID, UserID: creator(e.Fork)}, jobqueue.Unique())
 }
 
 // fill copies a repository into that of a fork.
 func (s *Service) fill(ctx context.Context, args CopyArgs) error {
-	fork, err := s.Projects.Known(ctx, args.ProjectID)
+	fork, err := s.deps.Projects.Known(ctx, args.ProjectID)
 	if err != nil {
 		return gone(err)
 	}
@@ -174,21 +174,21 @@ func (s *Service) fill(ctx context.Context, args CopyArgs) error {
 		return err
 	}
 	failpoint.Here(failpoint.CopyBegun)
-	to := s.Store.Repo(row.Key())
+	to := s.deps.Store.Repo(row.Key())
 	from, err := s.source(ctx, fork)
 	if err != nil {
 		return err
 	}
 	if from == nil {
-		err = to.Create(ctx, s.Projects.BranchOf(fork))
+		err = to.Create(ctx, s.deps.Projects.BranchOf(fork))
 	} else {
-		err = to.Copy(ctx, s.Store.Repo(from.Key()), false)
+		err = to.Copy(ctx, s.deps.Store.Repo(from.Key()), false)
 	}
 	if err != nil {
 		return err
 	}
 	failpoint.Here(failpoint.CopyDone)
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		var pushedAt *time.Time
 		empty := true
 		if from != nil {
@@ -197,7 +197,7 @@ func (s *Service) fill(ctx context.Context, args CopyArgs) error {
 		if _, err := tx.Exec(ctx, sqlFilled, fork.ID, empty, pushedAt); err != nil {
 			return err
 		}
-		return s.Projects.Imported(ctx, tx, fork.ID)
+		return s.deps.Projects.Imported(ctx, tx, fork.ID)
 	})
 }
 
@@ -207,7 +207,7 @@ func (s *Service) source(ctx context.Context, fork *project.Project) (*Repositor
 	if fork.ForkedFromID == nil {
 		return nil, nil
 	}
-	r, err := postgres.One[Repository](ctx, s.DB, sqlFind, *fork.ForkedFromID)
+	r, err := postgres.One[Repository](ctx, s.deps.DB, sqlFind, *fork.ForkedFromID)
 	switch {
 	case errors.Is(err, postgres.ErrNoRows), err == nil && r.State == Planned:
 		return nil, nil
@@ -227,7 +227,7 @@ func gone(err error) error {
 
 // maintain keeps a repository quick after pushes.
 func (s *Service) maintain(ctx context.Context, args MaintainArgs) error {
-	p, err := s.Projects.Known(ctx, args.ProjectID)
+	p, err := s.deps.Projects.Known(ctx, args.ProjectID)
 	if err != nil {
 		return gone(err)
 	}

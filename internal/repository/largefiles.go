@@ -23,10 +23,6 @@ type LargeFiles interface {
 	Open(ctx context.Context, projectID int64, oid string) (int64, io.ReadCloser, error)
 }
 
-// KeepLargeFilesIn tells the room who keeps large files. It is called while
-// the application is put together.
-func (s *Service) KeepLargeFilesIn(keeper LargeFiles) { s.large = keeper }
-
 // maxPointer is how long a pointer may be. Clients write about 130 bytes.
 const maxPointer = 200
 
@@ -52,7 +48,7 @@ const pointerBatch = 1000
 // checkPointers refuses commits that point to large files nobody sent: whoever
 // fetches them later would get nothing.
 func (s *Service) checkPointers(ctx context.Context, p *project.Project, repo *gitstore.Repo, updates []gitstore.RefUpdate) error {
-	if s.large == nil || !p.Settings.LFSEnabled {
+	if !p.Settings.LFSEnabled {
 		return nil
 	}
 	var tips []gitstore.OID
@@ -64,7 +60,7 @@ func (s *Service) checkPointers(ctx context.Context, p *project.Project, repo *g
 	var named []string
 	ask := func() error {
 		slices.Sort(named)
-		missing, err := s.large.Missing(ctx, p.ID, slices.Compact(named))
+		missing, err := s.deps.LargeFiles.Missing(ctx, p.ID, slices.Compact(named))
 		if err == nil && len(missing) > 0 {
 			err = &gitstore.RefusedError{Text: missingText}
 		}
@@ -97,7 +93,7 @@ type LargeFile struct {
 // LargeFile finds the large file that a file stands for; nil for a file that
 // stands for itself.
 func (s *Service) LargeFile(ctx context.Context, p *project.Project, f *File) (*LargeFile, error) {
-	if s.large == nil || !p.Settings.LFSEnabled || f.Size > maxPointer {
+	if !p.Settings.LFSEnabled || f.Size > maxPointer {
 		return nil, nil //nolint:nilnil // there is none
 	}
 	text, err := f.Repo.Blob(ctx, f.Entry.ID, maxPointer)
@@ -108,12 +104,12 @@ func (s *Service) LargeFile(ctx context.Context, p *project.Project, f *File) (*
 	if oid == "" {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	size, err := s.large.Size(ctx, p.ID, oid)
+	size, err := s.deps.LargeFiles.Size(ctx, p.ID, oid)
 	if fault.Is(err, fault.NotFound) {
 		err = fault.Missing("File")
 	}
 	return &LargeFile{OID: oid, Size: size, Open: func(ctx context.Context) (io.ReadCloser, error) {
-		_, body, err := s.large.Open(ctx, p.ID, oid)
+		_, body, err := s.deps.LargeFiles.Open(ctx, p.ID, oid)
 		return body, err
 	}}, err
 }
@@ -121,10 +117,10 @@ func (s *Service) LargeFile(ctx context.Context, p *project.Project, f *File) (*
 // swap puts large files in the place of their pointers while an archive is
 // made; nil where a project has none. A pointer to what is not here stays.
 func (s *Service) swap(ctx context.Context, p *project.Project) (*gitstore.Swap, error) {
-	if s.large == nil || !p.Settings.LFSEnabled {
+	if !p.Settings.LFSEnabled {
 		return nil, nil //nolint:nilnil // there is nothing to swap
 	}
-	if has, err := s.large.Has(ctx, p.ID); err != nil || !has {
+	if has, err := s.deps.LargeFiles.Has(ctx, p.ID); err != nil || !has {
 		return nil, err
 	}
 	return &gitstore.Swap{Name: "lfs", Limit: maxPointer, For: func(ctx context.Context, content []byte) (int64, io.ReadCloser, error) {
@@ -132,7 +128,7 @@ func (s *Service) swap(ctx context.Context, p *project.Project) (*gitstore.Swap,
 		if oid == "" {
 			return 0, nil, nil
 		}
-		size, body, err := s.large.Open(ctx, p.ID, oid)
+		size, body, err := s.deps.LargeFiles.Open(ctx, p.ID, oid)
 		if fault.Is(err, fault.NotFound) {
 			return 0, nil, nil
 		}

@@ -369,7 +369,7 @@ func TestAPointerToALargeFileThatNobodySentIsRefused(t *testing.T) {
 	w := newWorld(t)
 	w.fill(t, repositorytest.Files{"a": "1"})
 	sent, unsent := strings.Repeat("a", 64), strings.Repeat("b", 64)
-	w.repositories.KeepLargeFilesIn(keeper{sent: "large"})
+	w.large.LargeFiles = keeper{sent: "large"}
 	dev := w.as(t, access.Developer)
 	commit := func(branch string, files map[string]string) *httpapitest.Reply {
 		var actions []map[string]string

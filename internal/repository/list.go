@@ -13,7 +13,7 @@ import (
 func (s *Service) Comments(ctx context.Context, p *project.Project, commit gitstore.OID, req paging.Request) (paging.Result[Comment], error) {
 	l := postgres.From("commit_comments c").Columns("c.id, c.note, c.path, c.line, c.line_type, c.author_id, c.created_at").
 		Where("c.project_id = ?", p.ID).Where("c.sha = ?", commit).Order(postgres.Key{Expr: "c.id"})
-	return paging.Fetch[Comment](ctx, s.DB, l, req, nil)
+	return paging.Fetch[Comment](ctx, s.deps.DB, l, req, nil)
 }
 
 // StatusFilter says which statuses of a commit are wanted.
@@ -36,5 +36,5 @@ func (s *Service) Statuses(ctx context.Context, p *project.Project, commit gitst
 		l.Where(`not exists (select 1 from commit_statuses n where n.project_id = s.project_id and n.sha = s.sha and n.ref = s.ref
 			and n.name = s.name and n.id > s.id)`)
 	}
-	return paging.Fetch[Status](ctx, s.DB, l, req, nil)
+	return paging.Fetch[Status](ctx, s.deps.DB, l, req, nil)
 }

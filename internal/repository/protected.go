@@ -86,12 +86,12 @@ func (r tagRow) rule() TagRule { return TagRule{ID: r.ID, Name: r.Name, Create: 
 
 // rulesOf reads all that decides about the refs of a project's repository.
 func (s *Service) rulesOf(ctx context.Context, p *project.Project, empty bool) (*Rules, error) {
-	rules := &Rules{Default: s.Projects.BranchOf(p), Empty: empty}
-	branches, err := postgres.All[branchRow](ctx, s.DB, sqlBranchRules, p.ID)
+	rules := &Rules{Default: s.deps.Projects.BranchOf(p), Empty: empty}
+	branches, err := postgres.All[branchRow](ctx, s.deps.DB, sqlBranchRules, p.ID)
 	if err != nil {
 		return nil, err
 	}
-	tags, err := postgres.All[tagRow](ctx, s.DB, sqlTagRules, p.ID)
+	tags, err := postgres.All[tagRow](ctx, s.deps.DB, sqlTagRules, p.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (s *Service) rulesOf(ctx context.Context, p *project.Project, empty bool) (
 		rules.Tags = append(rules.Tags, r.rule())
 	}
 	if empty {
-		level, err := s.protectionLevel(ctx, s.DB, p)
+		level, err := s.protectionLevel(ctx, s.deps.DB, p)
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +151,7 @@ const (
 // protectionLevel is that of the group that a project stands in, if the
 // owners of groups may decide, or of the instance.
 func (s *Service) protectionLevel(ctx context.Context, q postgres.Querier, p *project.Project) (int, error) {
-	set := s.Settings.Current()
+	set := s.deps.Settings.Current()
 	if !set.GroupOwnersCanManageDefaultBranchProtection {
 		return set.DefaultBranchProtection, nil
 	}
@@ -219,11 +219,11 @@ func (s *Service) writer(ctx context.Context, by access.Actor, p *project.Projec
 		return w, nil
 	}
 	var err error
-	w.Groups, err = postgres.Values[int64](ctx, s.DB, sqlMemberOf, by.ID(), s.today(), named)
+	w.Groups, err = postgres.Values[int64](ctx, s.deps.DB, sqlMemberOf, by.ID(), s.today(), named)
 	return w, err
 }
 
-func (s *Service) today() time.Time { return s.Clock.Now().UTC() }
+func (s *Service) today() time.Time { return s.deps.Clock.Now().UTC() }
 
 // standing is the actor before the rules of a project.
 func (s *Service) standing(ctx context.Context, by access.Actor, p *project.Project) (*Rules, Writer, error) {
@@ -290,7 +290,7 @@ func onProtected(ctx context.Context, repo *gitstore.Repo, rules *Rules, commit 
 
 // BranchRule reads the rule of exactly this name.
 func (s *Service) BranchRule(ctx context.Context, p *project.Project, name string) (*BranchRule, error) {
-	row, err := postgres.One[branchRow](ctx, s.DB, sqlBranchRule, p.ID, name)
+	row, err := postgres.One[branchRow](ctx, s.deps.DB, sqlBranchRule, p.ID, name)
 	if err != nil {
 		return nil, noRule(err)
 	}
@@ -299,7 +299,7 @@ func (s *Service) BranchRule(ctx context.Context, p *project.Project, name strin
 
 // TagRule reads the rule of exactly this name.
 func (s *Service) TagRule(ctx context.Context, p *project.Project, name string) (*TagRule, error) {
-	row, err := postgres.One[tagRow](ctx, s.DB, sqlTagRule, p.ID, name)
+	row, err := postgres.One[tagRow](ctx, s.deps.DB, sqlTagRule, p.ID, name)
 	if err != nil {
 		return nil, noRule(err)
 	}
@@ -318,7 +318,7 @@ func (s *Service) ProtectBranch(ctx context.Context, by access.Actor, p *project
 	if text := checkRuleName(rule.Name); text != "" {
 		return nil, unprocessable(text)
 	}
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if err := s.checkCount(ctx, tx, sqlCountBranchRules, p.ID); err != nil {
 			return err
 		}
@@ -328,7 +328,7 @@ func (s *Service) ProtectBranch(ctx context.Context, by access.Actor, p *project
 		if err := s.insertRule(ctx, tx, p.ID, &rule); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, RuleEvent{What: BranchProtected, By: by, Project: p, ID: rule.ID, Name: rule.Name})
+		return s.deps.Bus.Publish(ctx, tx, RuleEvent{What: BranchProtected, By: by, Project: p, ID: rule.ID, Name: rule.Name})
 	})
 	if err != nil {
 		return nil, err
@@ -394,7 +394,8 @@ func (s *Service) checkGrants(ctx context.Context, tx pgx.Tx, p *project.Project
 }
 
 func (s *Service) insertRule(ctx context.Context, tx pgx.Tx, projectID int64, rule *BranchRule) (err error) {
-	rule.ID, err = postgres.Value[int64](ctx, tx, sqlInsertBranchRule, projectID, rule.Name, rule.ForcePush, rule.CodeOwners, s.Clock.Now())
+	rule.ID, err = postgres.Value[int64](ctx, tx, sqlInsertBranchRule,
+		projectID, rule.Name, rule.ForcePush, rule.CodeOwners, s.deps.Clock.Now())
 	if err != nil {
 		return postgres.Faults{
 			"protected_branches_name_key":        fault.Say(fault.Conflict, "Protected branch '%s' already exists", rule.Name),
@@ -428,7 +429,7 @@ type RuleChange struct {
 
 // ChangeRule changes the rule of exactly this name.
 func (s *Service) ChangeRule(ctx context.Context, by access.Actor, p *project.Project, name string, c RuleChange) (*BranchRule, error) {
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		rule, err := s.lockRule(ctx, tx, by, p, name)
 		if err != nil {
 			return err
@@ -439,7 +440,7 @@ func (s *Service) ChangeRule(ctx context.Context, by access.Actor, p *project.Pr
 		if c.CodeOwners != nil {
 			rule.CodeOwners = *c.CodeOwners
 		}
-		if _, err := tx.Exec(ctx, sqlUpdateBranchRule, p.ID, rule.ID, rule.ForcePush, rule.CodeOwners, s.Clock.Now()); err != nil {
+		if _, err := tx.Exec(ctx, sqlUpdateBranchRule, p.ID, rule.ID, rule.ForcePush, rule.CodeOwners, s.deps.Clock.Now()); err != nil {
 			return err
 		}
 		if err := s.checkGrants(ctx, tx, p, BranchRule{Push: c.Add[ToPush], Merge: c.Add[ToMerge], Unprotect: c.Add[ToUnprotect]}); err != nil {
@@ -463,7 +464,7 @@ func (s *Service) ChangeRule(ctx context.Context, by access.Actor, p *project.Pr
 		if err := s.insertGrants(ctx, tx, &rule.ID, nil, c.Add); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, RuleEvent{What: BranchRuleChanged, By: by, Project: p, ID: rule.ID, Name: name})
+		return s.deps.Bus.Publish(ctx, tx, RuleEvent{What: BranchRuleChanged, By: by, Project: p, ID: rule.ID, Name: name})
 	})
 	if err != nil {
 		return nil, err
@@ -496,7 +497,7 @@ func (s *Service) lockRule(ctx context.Context, tx pgx.Tx, by access.Actor, p *p
 
 // UnprotectBranch ends the rule of exactly this name.
 func (s *Service) UnprotectBranch(ctx context.Context, by access.Actor, p *project.Project, name string) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		rule, err := s.lockRule(ctx, tx, by, p, name)
 		if err != nil {
 			return err
@@ -504,7 +505,7 @@ func (s *Service) UnprotectBranch(ctx context.Context, by access.Actor, p *proje
 		if _, err := tx.Exec(ctx, sqlDeleteBranchRule, p.ID, rule.ID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, RuleEvent{What: BranchUnprotected, By: by, Project: p, ID: rule.ID, Name: name})
+		return s.deps.Bus.Publish(ctx, tx, RuleEvent{What: BranchUnprotected, By: by, Project: p, ID: rule.ID, Name: name})
 	})
 }
 
@@ -513,14 +514,14 @@ func (s *Service) ProtectTag(ctx context.Context, by access.Actor, p *project.Pr
 	if text := checkRuleName(rule.Name); text != "" {
 		return nil, unprocessable(text)
 	}
-	err := s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if err := s.checkCount(ctx, tx, sqlCountTagRules, p.ID); err != nil {
 			return err
 		}
 		if err := s.checkGrants(ctx, tx, p, BranchRule{Push: rule.Create}); err != nil {
 			return err
 		}
-		id, err := postgres.Value[int64](ctx, tx, sqlInsertTagRule, p.ID, rule.Name, s.Clock.Now())
+		id, err := postgres.Value[int64](ctx, tx, sqlInsertTagRule, p.ID, rule.Name, s.deps.Clock.Now())
 		if err != nil {
 			return postgres.Faults{
 				"protected_tags_name_key": unprocessable("Name has already been taken"), "protected_tags_project_id_fkey": fault.Missing("Project"),
@@ -529,7 +530,7 @@ func (s *Service) ProtectTag(ctx context.Context, by access.Actor, p *project.Pr
 		if err := s.insertGrants(ctx, tx, nil, &id, map[Act][]Grant{ToCreate: rule.Create}); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, RuleEvent{What: TagProtected, By: by, Project: p, ID: id, Name: rule.Name})
+		return s.deps.Bus.Publish(ctx, tx, RuleEvent{What: TagProtected, By: by, Project: p, ID: id, Name: rule.Name})
 	})
 	if err != nil {
 		return nil, err
@@ -543,11 +544,11 @@ func (s *Service) UnprotectTag(ctx context.Context, by access.Actor, p *project.
 	if err != nil {
 		return err
 	}
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		gone, err := tx.Exec(ctx, sqlDeleteTagRule, p.ID, rule.ID)
 		if err != nil || gone.RowsAffected() == 0 {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, RuleEvent{What: TagUnprotected, By: by, Project: p, ID: rule.ID, Name: name})
+		return s.deps.Bus.Publish(ctx, tx, RuleEvent{What: TagUnprotected, By: by, Project: p, ID: rule.ID, Name: name})
 	})
 }

@@ -110,7 +110,7 @@ func (a *Attempt) Approve(ctx context.Context, q gitstore.Quarantine, updates []
 		}
 	}
 	failpoint.Here(failpoint.PushJudged)
-	id, err := postgres.Value[int64](ctx, s.DB, sqlNextPush)
+	id, err := postgres.Value[int64](ctx, s.deps.DB, sqlNextPush)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,8 @@ func (a *Attempt) Approve(ctx context.Context, q gitstore.Quarantine, updates []
 		return err
 	}
 	push := &Push{
-		ID: id, ProjectID: a.project.ID, Via: a.via, State: Pending, Updates: updates, Options: slices.Clip(options), CreatedAt: s.Clock.Now(),
+		ID: id, ProjectID: a.project.ID, Via: a.via, State: Pending, Updates: updates, Options: slices.Clip(options),
+		CreatedAt: s.deps.Clock.Now(),
 	}
 	if push.Options == nil {
 		push.Options = []string{}
@@ -126,7 +127,7 @@ func (a *Attempt) Approve(ctx context.Context, q gitstore.Quarantine, updates []
 	if a.by.SignedIn() {
 		push.UserID = new(a.by.ID())
 	}
-	_, err = s.DB.Exec(ctx, sqlIntend, push.ID, push.ProjectID, push.UserID, push.Via, push.Updates, push.Options, push.CreatedAt)
+	_, err = s.deps.DB.Exec(ctx, sqlIntend, push.ID, push.ProjectID, push.UserID, push.Via, push.Updates, push.Options, push.CreatedAt)
 	if err != nil {
 		return goneProject.Translate(err)
 	}
@@ -156,7 +157,7 @@ func (a *Attempt) Resolve(ctx context.Context) error {
 // the job.
 func (a *Attempt) Close() {
 	if err := a.ticket.Close(); err != nil {
-		a.s.Log.Error("giving back the ticket of a push", "project_id", a.project.ID, "error", err)
+		a.s.deps.Log.Error("giving back the ticket of a push", "project_id", a.project.ID, "error", err)
 	}
 }
 
@@ -168,7 +169,7 @@ func MayPush(by access.Actor, p *project.Project) bool {
 
 // Pushed reports whether someone ever pushed to the repository of a project.
 func (s *Service) Pushed(ctx context.Context, projectID, userID int64) (bool, error) {
-	return postgres.Value[bool](ctx, s.DB, sqlPushed, projectID, userID)
+	return postgres.Value[bool](ctx, s.deps.DB, sqlPushed, projectID, userID)
 }
 
 // resolve finds out which refs of a pending push moved, and settles it.
@@ -177,7 +178,7 @@ func (s *Service) resolve(ctx context.Context, repo *gitstore.Repo, p *project.P
 	if err != nil {
 		return fmt.Errorf("reading refs after a push: %w", err)
 	}
-	since, err := postgres.All[Push](ctx, s.DB, sqlSince, push.ProjectID, push.ID, push.CreatedAt, sinceLimit)
+	since, err := postgres.All[Push](ctx, s.deps.DB, sqlSince, push.ProjectID, push.ID, push.CreatedAt, sinceLimit)
 	if err != nil {
 		return err
 	}
@@ -191,7 +192,7 @@ func (s *Service) settle(ctx context.Context, repo *gitstore.Repo, p *project.Pr
 	if err != nil {
 		return err
 	}
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error { return s.note(ctx, tx, p, by, push, moved, head) })
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error { return s.note(ctx, tx, p, by, push, moved, head) })
 }
 
 // sinceLimit is how many later pushes to one repository are looked at.
@@ -203,7 +204,7 @@ func (s *Service) note(ctx context.Context, tx pgx.Tx, p *project.Project, by ac
 	if len(moved) == 0 {
 		push.State, moved = Void, push.Updates
 	}
-	now := s.Clock.Now()
+	now := s.deps.Clock.Now()
 	tag, err := tx.Exec(ctx, sqlSettle, push.ID, push.State, moved, now)
 	if err != nil || tag.RowsAffected() == 0 || push.State == Void {
 		return err
@@ -213,18 +214,18 @@ func (s *Service) note(ctx context.Context, tx pgx.Tx, p *project.Project, by ac
 		return err
 	}
 	if wasEmpty {
-		if err := s.protectFirst(ctx, tx, p, cmp.Or(head, s.Projects.BranchOf(p))); err != nil {
+		if err := s.protectFirst(ctx, tx, p, cmp.Or(head, s.deps.Projects.BranchOf(p))); err != nil {
 			return err
 		}
 	}
-	if err := s.Projects.NotePush(ctx, tx, p.ID, now, head); err != nil {
+	if err := s.deps.Projects.NotePush(ctx, tx, p.ID, now, head); err != nil {
 		return err
 	}
 	push.Updates = moved
-	if err := s.Queue.Insert(ctx, tx, MaintainArgs{ProjectID: p.ID}, jobqueue.Unique(), jobqueue.At(now.Add(maintainDelay))); err != nil {
+	if err := s.deps.Queue.Insert(ctx, tx, MaintainArgs{ProjectID: p.ID}, jobqueue.Unique(), jobqueue.At(now.Add(maintainDelay))); err != nil {
 		return err
 	}
-	err = s.Bus.Publish(ctx, tx, Pushed{Push: push, Project: p, By: by, Updates: moved})
+	err = s.deps.Bus.Publish(ctx, tx, Pushed{Push: push, Project: p, By: by, Updates: moved})
 	failpoint.Here(failpoint.PushNoting)
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
@@ -39,28 +40,28 @@ type Deps struct {
 	Log         *slog.Logger
 	ExternalURL string
 	Names       wire.Names
+	LargeFiles  LargeFiles
 }
 
 // Service is the use cases of repositories.
 type Service struct {
-	Deps
-	large     LargeFiles // nil where nobody keeps them
+	deps      Deps
 	languages func() *languages
 }
 
 // New puts the room together.
-func New(d Deps) *Service { return &Service{Deps: d, languages: readLanguages()} }
+func New(d Deps) *Service { return &Service{deps: deps.Complete(d), languages: readLanguages()} }
 
 // Find reads the row of a project's repository. A project that nobody asked
 // for its repository before gets one, on a storage that the instance's weights
 // choose.
 func (s *Service) Find(ctx context.Context, p *project.Project) (*Repository, error) {
 	for {
-		r, err := postgres.One[Repository](ctx, s.DB, sqlFind, p.ID)
+		r, err := postgres.One[Repository](ctx, s.deps.DB, sqlFind, p.ID)
 		if !errors.Is(err, postgres.ErrNoRows) {
 			return &r, err
 		}
-		_, err = s.DB.Exec(ctx, sqlPlan, p.ID, s.storage(), Planned, s.Clock.Now())
+		_, err = s.deps.DB.Exec(ctx, sqlPlan, p.ID, s.storage(), Planned, s.deps.Clock.Now())
 		if err != nil {
 			return nil, goneProject.Translate(err)
 		}
@@ -73,20 +74,20 @@ var goneProject = postgres.Faults{
 
 // storage chooses where a new repository goes.
 func (s *Service) storage() string {
-	weights := s.Settings.Current().RepositoryStoragesWeighted
+	weights := s.deps.Settings.Current().RepositoryStoragesWeighted
 	total := 0
-	for _, name := range s.Storages {
+	for _, name := range s.deps.Storages {
 		total += weights[name]
 	}
 	if total > 0 {
 		at := rand.IntN(total)
-		for _, name := range s.Storages {
+		for _, name := range s.deps.Storages {
 			if at -= weights[name]; at < 0 {
 				return name
 			}
 		}
 	}
-	return s.Storages[0]
+	return s.deps.Storages[0]
 }
 
 var (
@@ -106,7 +107,7 @@ func (s *Service) Open(ctx context.Context, p *project.Project) (*gitstore.Repo,
 }
 
 func (s *Service) open(ctx context.Context, p *project.Project, r *Repository) (*gitstore.Repo, error) {
-	repo := s.Store.Repo(r.Key())
+	repo := s.deps.Store.Repo(r.Key())
 	switch r.State {
 	case Ready:
 		return repo, nil
@@ -122,10 +123,10 @@ func (s *Service) open(ctx context.Context, p *project.Project, r *Repository) (
 // later is not made again: that would pass a storage that is not mounted for
 // an empty repository.
 func (s *Service) create(ctx context.Context, p *project.Project, repo *gitstore.Repo) error {
-	if err := repo.Create(ctx, s.Projects.BranchOf(p)); err != nil {
+	if err := repo.Create(ctx, s.deps.Projects.BranchOf(p)); err != nil {
 		return fmt.Errorf("making a repository: %w", err)
 	}
-	_, err := s.DB.Exec(ctx, sqlSetState, p.ID, Planned, Ready)
+	_, err := s.deps.DB.Exec(ctx, sqlSetState, p.ID, Planned, Ready)
 	return err
 }
 

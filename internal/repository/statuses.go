@@ -111,11 +111,11 @@ func (s *Service) SetStatus(ctx context.Context, by access.Actor, p *project.Pro
 		return Status{}, fault.New(fault.Forbidden)
 	}
 	var st Status
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlLockStatus, p.ID, string(c.ID)); err != nil {
 			return err
 		}
-		now := s.Clock.Now()
+		now := s.deps.Clock.Now()
 		st, err = postgres.One[Status](ctx, tx, sqlLatestStatus, p.ID, c.ID, r.Ref, r.Name)
 		fresh := errors.Is(err, postgres.ErrNoRows) || (err == nil && st.State.finished())
 		switch {
@@ -171,7 +171,7 @@ func (s *Service) statusRef(ctx context.Context, repo *gitstore.Repo, c *gitstor
 
 // latestState is how a commit fares as a whole, "" when nobody said anything.
 func (s *Service) latestState(ctx context.Context, p *project.Project, commit gitstore.OID) (string, error) {
-	states, err := postgres.Values[Verdict](ctx, s.DB, sqlLatestStates, p.ID, commit)
+	states, err := postgres.Values[Verdict](ctx, s.deps.DB, sqlLatestStates, p.ID, commit)
 	return string(combined(states)), err
 }
 

@@ -21,6 +21,7 @@ import (
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/secretbox"
@@ -31,6 +32,7 @@ import (
 	"stithy/internal/setting"
 	"stithy/internal/setting/settingtest"
 	"stithy/internal/token"
+	"stithy/internal/token/tokentest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -48,6 +50,7 @@ type world struct {
 	home                *group.Group
 	project             *project.Project
 	root                *user.User
+	large               struct{ repository.LargeFiles } // none, unless a test has some
 	now                 time.Time
 
 	mu     sync.Mutex
@@ -78,18 +81,23 @@ func newWorld(t testing.TB) *world {
 	})
 	groups := group.New(group.Deps{
 		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Clock: now, Log: log, ExternalURL: base,
+		Projects: grouptest.NoProjects{},
 	})
 	w.projects = project.New(project.Deps{
 		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Groups: groups, Clock: now, Log: log,
 		ExternalURL: base, Names: names,
+		Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
 	})
 	tokens := token.New(token.Deps{
 		DB: w.db, Bus: events, Box: secretbox.Random(), Settings: w.settings, Users: w.users, Clock: now, Log: log,
 		ExternalURL: &url.URL{Scheme: "https", Host: "forge.example"}, Names: names,
+		OAuth: tokentest.NoResolver{}, Jobs: tokentest.NoResolver{},
 	})
+	w.large.LargeFiles = repositorytest.NoLargeFiles{}
 	w.repositories = repository.New(repository.Deps{
 		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Tokens: tokens, Projects: w.projects, Store: w.store,
 		Storages: []string{"default"}, Clock: now, Log: log, ExternalURL: base, Names: names,
+		Box: secretbox.Random(), Outbound: &outbound.Guard{}, LargeFiles: &w.large,
 	})
 	bus.When(events, w.repositories.OnForked)
 	bus.When(events, w.repositories.OnProjectRemoving)

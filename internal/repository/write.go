@@ -281,5 +281,5 @@ func writeFault(err error) error {
 // sameNetwork reports whether one project was forked from the other, or both
 // from a third, over any number of steps.
 func (s *Service) sameNetwork(ctx context.Context, a, b int64) (bool, error) {
-	return postgres.Value[bool](ctx, s.DB, sqlSameNetwork, a, b)
+	return postgres.Value[bool](ctx, s.deps.DB, sqlSameNetwork, a, b)
 }

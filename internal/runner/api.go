@@ -76,25 +76,25 @@ func (s *Service) adminEndpoints() []httpapi.Endpoint {
 
 func (s *Service) placeEndpoints() []httpapi.Endpoint {
 	return []httpapi.Endpoint{
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/runners", Needs: access.AdminProjectRunners, Summary: "List the runners that serve a project.",
 		}, s.handleListProject),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST /projects/{id}/runners", Needs: access.AdminProjectRunners, Status: http.StatusCreated,
 			Summary: "Let a runner serve a project.", Also: "who does not manage the runner, too, is answered with status 403",
 		}, s.handleAssign),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "DELETE /projects/{id}/runners/{runner_id:digits}", Needs: access.AdminProjectRunners,
 			Summary: "End that a runner serves a project.",
 		}, s.handleUnassign),
-		project.On(s.Projects, httpapi.Spec{
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST /projects/{id}/runners/reset_registration_token", Needs: access.AdminProjectRunners, Status: http.StatusCreated,
 			Summary: "Replace the token that runners of a project register with.",
 		}, s.handleResetProject),
-		group.On(s.Groups, httpapi.Spec{
+		group.On(s.deps.Groups, httpapi.Spec{
 			Route: "GET /groups/{id}/runners", Needs: access.AdminGroupRunners, Summary: "List the runners that serve a group.",
 		}, s.handleListGroup),
-		group.On(s.Groups, httpapi.Spec{
+		group.On(s.deps.Groups, httpapi.Spec{
 			Route: "POST /groups/{id}/runners/reset_registration_token", Needs: access.AdminGroupRunners, Status: http.StatusCreated,
 			Summary: "Replace the token that runners of a group register with.",
 		}, s.handleResetGroup),
@@ -310,7 +310,7 @@ type Form struct {
 
 // present shows a runner. Where it is, only those learn who manage it.
 func (s *Service) present(r Runner) Form {
-	status := r.Status(s.Clock.Now())
+	status := r.Status(s.deps.Clock.Now())
 	e := Form{
 		ID: r.ID, Description: r.Description, Active: !r.Paused, Paused: r.Paused, IsShared: r.Type == Instance, Type: r.Type,
 		Online: status == Online, Status: status,
@@ -329,7 +329,7 @@ func (s *Service) Forms(ctx context.Context, ids ...int64) (map[int64]Form, erro
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := postgres.All[row](ctx, s.DB, sqlFindAll, ids)
+	rows, err := postgres.All[row](ctx, s.deps.DB, sqlFindAll, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -508,7 +508,7 @@ func (s *Service) detail(ctx context.Context, by access.Actor, r Runner, uses bo
 		if err != nil {
 			return d, err
 		}
-		d.Groups = append(d.Groups, groupIdentity{ID: g.ID, Name: g.Name, WebURL: s.ExternalURL + "/groups/" + g.FullPath})
+		d.Groups = append(d.Groups, groupIdentity{ID: g.ID, Name: g.Name, WebURL: s.deps.ExternalURL + "/groups/" + g.FullPath})
 	}
 	return d, nil
 }

@@ -43,8 +43,8 @@ func (s *Service) Authenticate(ctx context.Context, token, systemID string, info
 		systemID = legacy
 	}
 	info = info.cut()
-	now := s.Clock.Now()
-	b, err := postgres.One[bearer](ctx, s.DB, sqlBearer, s.digest(token), systemID, now)
+	now := s.deps.Clock.Now()
+	b, err := postgres.One[bearer](ctx, s.deps.DB, sqlBearer, s.digest(token), systemID, now)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return Runner{}, Manager{}, errUnknown
 	}
@@ -62,7 +62,7 @@ func (s *Service) Authenticate(ctx context.Context, token, systemID string, info
 	if m.ID == 0 {
 		// A new machine, once in its life.
 		m.ContactedAt, m.CreatedAt = now, now
-		if m.ID, err = postgres.Value[int64](ctx, s.DB, sqlMeet, r.ID, systemID, legacy, info.Version, info.Revision, info.Platform,
+		if m.ID, err = postgres.Value[int64](ctx, s.deps.DB, sqlMeet, r.ID, systemID, legacy, info.Version, info.Revision, info.Platform,
 			info.Architecture, info.Address, now, maxMachines); err != nil {
 			return Runner{}, Manager{}, fmt.Errorf("meeting a machine: %w", err)
 		}
@@ -132,10 +132,10 @@ func (s *Service) Flush(ctx context.Context) error {
 		platforms, architectures = append(platforms, c.info.Platform), append(architectures, c.info.Architecture)
 		executors, addresses = append(executors, c.info.Executor), append(addresses, c.info.Address)
 	}
-	if _, err := s.DB.Exec(ctx, sqlSeen, ids, times, versions, revisions, platforms, architectures, executors, addresses); err != nil {
+	if _, err := s.deps.DB.Exec(ctx, sqlSeen, ids, times, versions, revisions, platforms, architectures, executors, addresses); err != nil {
 		return fmt.Errorf("writing down which machines were seen: %w", err)
 	}
-	if _, err := s.DB.Exec(ctx, sqlSeenRunners, runners, times, names); err != nil {
+	if _, err := s.deps.DB.Exec(ctx, sqlSeenRunners, runners, times, names); err != nil {
 		return fmt.Errorf("writing down which runners were seen: %w", err)
 	}
 	return nil
@@ -143,12 +143,12 @@ func (s *Service) Flush(ctx context.Context) error {
 
 // Part flushes now and then, and once more when the process stops.
 func (s *Service) Part() lifecycle.Part {
-	return lifecycle.Repeat("contacts of runners", s.Log, flushEvery, flushTimeout, s.Flush)
+	return lifecycle.Repeat("contacts of runners", s.deps.Log, flushEvery, flushTimeout, s.Flush)
 }
 
 // ForgetMachine removes a machine of the runner whose token it presents.
 func (s *Service) ForgetMachine(ctx context.Context, token, systemID string) error {
-	b, err := postgres.One[bearer](ctx, s.DB, sqlBearer, s.digest(token), systemID, s.Clock.Now())
+	b, err := postgres.One[bearer](ctx, s.deps.DB, sqlBearer, s.digest(token), systemID, s.deps.Clock.Now())
 	switch {
 	case errors.Is(err, postgres.ErrNoRows):
 		return errUnknown
@@ -157,6 +157,6 @@ func (s *Service) ForgetMachine(ctx context.Context, token, systemID string) err
 	case b.ManagerID == 0:
 		return errMissing
 	}
-	_, err = s.DB.Exec(ctx, sqlForgetMachine, b.ID, systemID)
+	_, err = s.deps.DB.Exec(ctx, sqlForgetMachine, b.ID, systemID)
 	return err
 }

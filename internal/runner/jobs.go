@@ -28,7 +28,7 @@ func (s *Service) Register(r *jobqueue.Registry) {
 // for one job each would else pile up.
 func (s *Service) Sweep(ctx context.Context) error {
 	for {
-		gone, err := s.DB.Exec(ctx, sqlForgetOld, s.Clock.Now().Add(-forgotten), sweepBatch)
+		gone, err := s.deps.DB.Exec(ctx, sqlForgetOld, s.deps.Clock.Now().Add(-forgotten), sweepBatch)
 		if err != nil || gone.RowsAffected() < sweepBatch {
 			return err
 		}

@@ -30,12 +30,12 @@ func (s *Service) ListAll(ctx context.Context, f Filter, req paging.Request) (pa
 
 // ListOwned is one page of the runners that a person manages by their roles.
 func (s *Service) ListOwned(ctx context.Context, by access.Actor, f Filter, req paging.Request) (paging.Result[Runner], error) {
-	today := s.Clock.Now().UTC()
-	ids, err := postgres.Values[int64](ctx, s.DB, sqlOwnedOfGroups, by.ID(), today, access.Owner, maxOwned)
+	today := s.deps.Clock.Now().UTC()
+	ids, err := postgres.Values[int64](ctx, s.deps.DB, sqlOwnedOfGroups, by.ID(), today, access.Owner, maxOwned)
 	if err != nil {
 		return paging.Result[Runner]{}, err
 	}
-	more, err := postgres.Values[int64](ctx, s.DB, sqlOwnedOfProjects, by.ID(), today, access.Maintainer, maxOwned)
+	more, err := postgres.Values[int64](ctx, s.deps.DB, sqlOwnedOfProjects, by.ID(), today, access.Maintainer, maxOwned)
 	if err != nil {
 		return paging.Result[Runner]{}, err
 	}
@@ -59,7 +59,7 @@ func (s *Service) ListFor(ctx context.Context, of bus.Entity, namespaceID int64,
 }
 
 func (s *Service) fetch(ctx context.Context, l *postgres.List, f Filter, req paging.Request) (paging.Result[Runner], error) {
-	now := s.Clock.Now()
+	now := s.deps.Clock.Now()
 	long := now.AddDate(0, -staleIn, 0)
 	if f.Type != "" {
 		l.Where("r.runner_type = ?", f.Type)
@@ -85,7 +85,7 @@ func (s *Service) fetch(ctx context.Context, l *postgres.List, f Filter, req pag
 		l.Where("r.created_at <= ?", long).Where("r.contacted_at is null or r.contacted_at <= ?", long)
 	}
 	l.Columns(columns).Order(postgres.Key{Expr: "r.id"})
-	rows, err := paging.Fetch[row](ctx, s.DB, l, req, nil)
+	rows, err := paging.Fetch[row](ctx, s.deps.DB, l, req, nil)
 	return paging.Map(rows, row.runner), err
 }
 
@@ -94,7 +94,7 @@ func (s *Service) addresses(ctx context.Context, ids []int64) (map[int64]string,
 	rows, err := postgres.All[struct {
 		RunnerID int64
 		Address  string
-	}](ctx, s.DB, sqlAddresses, ids)
+	}](ctx, s.deps.DB, sqlAddresses, ids)
 	at := make(map[int64]string, len(rows))
 	for _, r := range rows {
 		at[r.RunnerID] = r.Address
@@ -110,7 +110,7 @@ func (s *Service) machine(ctx context.Context, id int64) (Manager, bool, error) 
 		Version, Revision, Platform, Architecture, Executor, Address string
 		ContactedAt, CreatedAt                                       time.Time
 	}
-	m, err := postgres.One[machine](ctx, s.DB, sqlMachine, id)
+	m, err := postgres.One[machine](ctx, s.deps.DB, sqlMachine, id)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return Manager{}, false, nil
 	}
@@ -134,7 +134,7 @@ type served struct {
 
 // projectsOf are the projects of a runner that the actor has a role in.
 func (s *Service) projectsOf(ctx context.Context, by access.Actor, id int64) ([]served, error) {
-	return postgres.All[served](ctx, s.DB, sqlProjectsOf, by.ID(), s.Clock.Now().UTC(), id, by.Admin())
+	return postgres.All[served](ctx, s.deps.DB, sqlProjectsOf, by.ID(), s.deps.Clock.Now().UTC(), id, by.Admin())
 }
 
 type owner struct {
@@ -144,5 +144,5 @@ type owner struct {
 }
 
 func (s *Service) groupOf(ctx context.Context, id int64) (owner, error) {
-	return postgres.One[owner](ctx, s.DB, sqlGroupOf, id)
+	return postgres.One[owner](ctx, s.deps.DB, sqlGroupOf, id)
 }

@@ -15,6 +15,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
@@ -50,12 +51,12 @@ type Deps struct {
 
 // Service is the use cases of runners.
 type Service struct {
-	Deps
+	deps     Deps
 	contacts contacts
 }
 
 // New puts the room together.
-func New(d Deps) *Service { return &Service{Deps: d} }
+func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
 var (
 	errUnknown      = fault.New(fault.Forbidden)
@@ -111,7 +112,7 @@ func (r Runner) draft() Draft {
 
 // Find reads a runner.
 func (s *Service) Find(ctx context.Context, id int64) (Runner, error) {
-	return find(ctx, s.DB, sqlFind, id)
+	return find(ctx, s.deps.DB, sqlFind, id)
 }
 
 func find(ctx context.Context, q postgres.Querier, sql string, id int64) (Runner, error) {
@@ -125,7 +126,7 @@ func find(ctx context.Context, q postgres.Querier, sql string, id int64) (Runner
 // Serving reads the runners that may serve a project, paused ones too, up to a
 // limit: what "why does nobody take this job" is answered from.
 func (s *Service) Serving(ctx context.Context, job JobFacts, limit int) ([]Runner, error) {
-	rows, err := postgres.All[row](ctx, s.DB, sqlServing, job.ProjectID, job.GroupIDs, limit)
+	rows, err := postgres.All[row](ctx, s.deps.DB, sqlServing, job.ProjectID, job.GroupIDs, limit)
 	runners := make([]Runner, 0, len(rows))
 	for _, r := range rows {
 		runners = append(runners, r.runner())
@@ -156,7 +157,7 @@ func (s *Service) allowed(t Type) bool {
 	if name == "" {
 		return true
 	}
-	for _, registrar := range s.Settings.Current().ValidRunnerRegistrars {
+	for _, registrar := range s.deps.Settings.Current().ValidRunnerRegistrars {
 		if registrar == name {
 			return true
 		}
@@ -195,7 +196,7 @@ func (s *Service) target(ctx context.Context, by access.Actor, t Target) (place,
 			return instance(), nil
 		}
 	case Group:
-		g, err := s.Groups.Find(ctx, by, t.GroupID)
+		g, err := s.deps.Groups.Find(ctx, by, t.GroupID)
 		if err == nil && access.Holds(by, access.AdminGroupRunners, g.Place()) {
 			return inGroup(g.ID, g.Entity()), nil
 		}
@@ -203,7 +204,7 @@ func (s *Service) target(ctx context.Context, by access.Actor, t Target) (place,
 			return place{}, err
 		}
 	case Project:
-		p, err := s.Projects.Find(ctx, by, t.ProjectID)
+		p, err := s.deps.Projects.Find(ctx, by, t.ProjectID)
 		if err == nil && access.Holds(by, access.CreateProjectRunner, p.Place()) {
 			return inProject(p.ID, p.Entity()), nil
 		}
@@ -216,26 +217,26 @@ func (s *Service) target(ctx context.Context, by access.Actor, t Target) (place,
 
 // expiry is until when the token of a new runner works.
 func (s *Service) expiry(t Type) *time.Time {
-	now := s.Settings.Current()
+	now := s.deps.Settings.Current()
 	seconds := map[Type]*int{
 		Instance: now.RunnerTokenExpirationInterval, Group: now.GroupRunnerTokenExpirationInterval, Project: now.ProjectRunnerTokenExpirationInterval,
 	}[t]
 	if seconds == nil {
 		return nil
 	}
-	at := s.Clock.Now().Add(time.Duration(*seconds) * time.Second)
+	at := s.deps.Clock.Now().Add(time.Duration(*seconds) * time.Second)
 	return &at
 }
 
 func (s *Service) newToken(registered bool) secretbox.Secret {
-	prefix := s.Names.TokenPrefix(wire.RunnerToken)
+	prefix := s.deps.Names.TokenPrefix(wire.RunnerToken)
 	if registered {
 		prefix = registeredPrefix
 	}
 	return secretbox.Secret(prefix + secretbox.RandomToken(randomLength))
 }
 
-func (s *Service) digest(token string) []byte { return s.Box.Digest(string(kind), token) }
+func (s *Service) digest(token string) []byte { return s.deps.Box.Digest(string(kind), token) }
 
 // gone is a place that went while a runner was to be made for it.
 var gone = postgres.Faults{
@@ -251,8 +252,8 @@ func (s *Service) create(ctx context.Context, by access.Actor, in place, d Draft
 	}
 	token = s.newToken(registered)
 	info = info.cut()
-	now := s.Clock.Now()
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	now := s.deps.Clock.Now()
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if err := roomFor(ctx, tx, in, now); err != nil {
 			return err
 		}
@@ -278,7 +279,7 @@ func (s *Service) create(ctx context.Context, by access.Actor, in place, d Draft
 		if registered {
 			what = Registered
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: what, By: by, In: in.entity, Runner: r})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: what, By: by, In: in.entity, Runner: r})
 	})
 	return r, token, err
 }
@@ -307,7 +308,7 @@ func (s *Service) Enrol(ctx context.Context, by access.Actor, token string, d Dr
 	t, err := postgres.One[struct {
 		NamespaceID *int64
 		ProjectID   *int64
-	}](ctx, s.DB, sqlRegistration, s.Box.Digest(string(registrationKind), token))
+	}](ctx, s.deps.DB, sqlRegistration, s.deps.Box.Digest(string(registrationKind), token))
 	if errors.Is(err, postgres.ErrNoRows) {
 		return Runner{}, "", errInvalidToken
 	}
@@ -321,7 +322,7 @@ func (s *Service) Enrol(ctx context.Context, by access.Actor, token string, d Dr
 	case t.ProjectID != nil:
 		in = inProject(*t.ProjectID, bus.Entity{Kind: bus.OfProject, ID: *t.ProjectID})
 	}
-	if !s.Settings.Current().AllowRunnerRegistrationToken || !s.allowed(in.kind) {
+	if !s.deps.Settings.Current().AllowRunnerRegistrationToken || !s.allowed(in.kind) {
 		return Runner{}, "", errDisallowed
 	}
 	return s.create(ctx, by, in, d, true, info)
@@ -338,11 +339,11 @@ func (s *Service) ResetRegistration(ctx context.Context, by access.Actor, of bus
 		projectID = &of.ID
 	}
 	token = secretbox.Secret(secretbox.RandomToken(randomLength))
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		digest := s.Box.Digest(string(registrationKind), token.Reveal())
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		digest := s.deps.Box.Digest(string(registrationKind), token.Reveal())
 		// Who finds that somebody else made the first one meanwhile replaces it.
 		for _, sql := range []string{sqlRenewRegistration, sqlNewRegistration, sqlRenewRegistration} {
-			done, err := tx.Exec(ctx, sql, namespaceID, projectID, digest, s.Clock.Now())
+			done, err := tx.Exec(ctx, sql, namespaceID, projectID, digest, s.deps.Clock.Now())
 			if err != nil {
 				return gone.Translate(err)
 			}
@@ -350,7 +351,7 @@ func (s *Service) ResetRegistration(ctx context.Context, by access.Actor, of bus
 				break
 			}
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: RegistrationReset, By: by, In: of})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: RegistrationReset, By: by, In: of})
 	})
 	return token, err
 }
@@ -369,7 +370,7 @@ func entityOf(r Runner) bus.Entity {
 // change locks a runner, lets the caller look at it and change it, and tells
 // what happened.
 func (s *Service) change(ctx context.Context, by access.Actor, id int64, what What, do func(tx pgx.Tx, r *Runner) error) (r Runner, err error) {
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if r, err = find(ctx, tx, sqlLock, id); err != nil {
 			return err
 		}
@@ -377,7 +378,7 @@ func (s *Service) change(ctx context.Context, by access.Actor, id int64, what Wh
 		if err := do(tx, &r); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: what, By: by, In: in, Runner: r})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: what, By: by, In: in, Runner: r})
 	})
 	return r, err
 }
@@ -392,7 +393,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, id int64, change 
 			return err
 		}
 		if _, err := tx.Exec(ctx, sqlUpdate, id, d.Description, d.MaintenanceNote, d.Tags, d.RunUntagged, d.AccessLevel, d.MaximumTimeout,
-			d.Paused, d.Locked, s.Clock.Now()); err != nil {
+			d.Paused, d.Locked, s.deps.Clock.Now()); err != nil {
 			return err
 		}
 		var err error
@@ -417,7 +418,7 @@ func (s *Service) Remove(ctx context.Context, by access.Actor, id int64) error {
 func (s *Service) ResetToken(ctx context.Context, by access.Actor, id int64) (r Runner, token secretbox.Secret, err error) {
 	r, err = s.change(ctx, by, id, TokenReset, func(tx pgx.Tx, r *Runner) error {
 		token, r.TokenExpiresAt = s.newToken(r.Registered), s.expiry(r.Type)
-		_, err := tx.Exec(ctx, sqlResetToken, id, s.digest(token.Reveal()), r.TokenExpiresAt, s.Clock.Now())
+		_, err := tx.Exec(ctx, sqlResetToken, id, s.digest(token.Reveal()), r.TokenExpiresAt, s.deps.Clock.Now())
 		return err
 	})
 	return r, token, err
@@ -443,7 +444,7 @@ func (s *Service) Assign(ctx context.Context, by access.Actor, id int64, p *proj
 		case !mine || r.Type != Project:
 			return errNoAccess
 		}
-		if _, err := tx.Exec(ctx, sqlAssign, id, p.ID, false, s.Clock.Now()); err != nil {
+		if _, err := tx.Exec(ctx, sqlAssign, id, p.ID, false, s.deps.Clock.Now()); err != nil {
 			return gone.Translate(err)
 		}
 		r.ProjectIDs = append(r.ProjectIDs, p.ID)
@@ -499,13 +500,13 @@ func (s *Service) uses(ctx context.Context, by access.Actor, r Runner) (bool, er
 	case !by.SignedIn() || r.Type == Instance:
 		return false, nil
 	case r.GroupID != nil:
-		g, err := s.Groups.Find(ctx, by, *r.GroupID)
+		g, err := s.deps.Groups.Find(ctx, by, *r.GroupID)
 		if fault.Is(err, fault.NotFound) {
 			return false, nil
 		}
 		return err == nil && access.Holds(by, access.AdminGroupRunners, g.Place()), err
 	}
-	return postgres.Value[bool](ctx, s.DB, sqlMaintains, by.ID(), s.Clock.Now().UTC(), r.ID)
+	return postgres.Value[bool](ctx, s.deps.DB, sqlMaintains, by.ID(), s.deps.Clock.Now().UTC(), r.ID)
 }
 
 // Managed says which of some runners of projects a person manages by their
@@ -514,7 +515,7 @@ func (s *Service) Managed(ctx context.Context, by access.Actor, ids ...int64) (m
 	if !by.SignedIn() || len(ids) == 0 {
 		return nil, nil
 	}
-	found, err := postgres.Values[int64](ctx, s.DB, sqlManaged, by.ID(), s.Clock.Now().UTC(), ids)
+	found, err := postgres.Values[int64](ctx, s.deps.DB, sqlManaged, by.ID(), s.deps.Clock.Now().UTC(), ids)
 	managed := make(map[int64]bool, len(found))
 	for _, id := range found {
 		managed[id] = true
@@ -548,7 +549,7 @@ func (s *Service) findFor(ctx context.Context, by access.Actor, id int64,
 
 // lineage is the line of groups that ends in a namespace.
 func (s *Service) lineage(ctx context.Context, namespaceID int64) ([]int64, error) {
-	line, err := postgres.Value[[]int64](ctx, s.DB, sqlLineage, namespaceID)
+	line, err := postgres.Value[[]int64](ctx, s.deps.DB, sqlLineage, namespaceID)
 	if err != nil {
 		return nil, fmt.Errorf("reading a line of groups: %w", err)
 	}

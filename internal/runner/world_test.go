@@ -20,6 +20,7 @@ import (
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/secretbox"
@@ -67,16 +68,22 @@ func newWorld(t testing.TB) *world {
 		t.Fatal(err)
 	}
 	w.settings = settingtest.New(t, w.db)
-	users := user.New(user.Deps{DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Clock: now, Log: log, ExternalURL: home, Names: names})
+	users := user.New(user.Deps{
+		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Clock: now, Log: log, ExternalURL: home, Names: names,
+		Hasher: secretbox.NewHasher(1),
+	})
 	tokens := token.New(token.Deps{
 		DB: w.db, Bus: events, Box: w.box, Settings: w.settings, Users: users, Clock: now, Log: log, ExternalURL: home, Names: names,
+		OAuth: tokentest.NoResolver{}, Jobs: tokentest.NoResolver{},
 	})
 	groups := group.New(group.Deps{
 		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: users, Clock: now, Log: log, ExternalURL: home.String(),
+		Projects: grouptest.NoProjects{},
 	})
 	projects := project.New(project.Deps{
 		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: users, Groups: groups, Clock: now, Log: log,
 		ExternalURL: home.String(), Names: names,
+		Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
 	})
 	w.runners = runner.New(runner.Deps{
 		DB: w.db, Bus: events, Box: w.box, Settings: w.settings, Groups: groups, Projects: projects, Clock: now, Log: log,

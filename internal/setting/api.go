@@ -220,6 +220,6 @@ type kasView struct {
 }
 
 func (s *Service) handleMetadata(context.Context, httpapi.Call[httpapi.None, httpapi.None]) (metadataView, error) {
-	i := s.instance
+	i := s.deps.Instance
 	return metadataView{Version: i.Version, Revision: i.Revision, Enterprise: i.Enterprise()}, nil
 }

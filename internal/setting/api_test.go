@@ -14,7 +14,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/httpapi/httpapitest"
-	"stithy/internal/platform/clock"
+	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/ratelimit"
 	"stithy/internal/setting"
@@ -146,8 +146,7 @@ func TestEverySettingIsAParameterWithADoc(t *testing.T) {
 
 func TestFeatureFlagsAreSetListedAndRemoved(t *testing.T) {
 	t.Parallel()
-	s := settingtest.New(t, postgrestest.New(t))
-	s.FindActorsBy(func(_ context.Context, kind, ref string) (setting.Actor, error) {
+	s := knowing(t, func(_ context.Context, kind, ref string) (setting.Actor, error) {
 		if ref == "unknown" {
 			return "", fault.Missing("User")
 		}
@@ -205,9 +204,9 @@ func TestFeatureFlagsAreRefusedInKnownWords(t *testing.T) {
 func TestVersionAndMetadataSayWhatTheInstanceIs(t *testing.T) {
 	t.Parallel()
 	for tier, enterprise := range map[string]string{setting.Free: "false", setting.Premium: "true", setting.Ultimate: "true"} {
-		instance := settingtest.Instance()
-		instance.Tier = tier
-		client := httpapitest.Serve(t, setting.New(nil, nil, clock.System(), nil, instance).Endpoints()...)
+		d := settingtest.Deps(t, &postgres.DB{})
+		d.Instance.Tier = tier
+		client := httpapitest.Serve(t, setting.New(d).Endpoints()...)
 		for _, path := range []string{"/version", "/metadata"} {
 			client.As(httpapitest.User).Do(t, "GET", path, nil).Want(t, 200,
 				`{"version":"16.11.0","revision":"0123456789a","kas":{"enabled":false,"externalUrl":null,"version":null},"enterprise":`+enterprise+`}`)

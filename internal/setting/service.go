@@ -19,22 +19,34 @@ import (
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/postgres"
 )
 
 // maxFeatures bounds what every node keeps in memory.
 const maxFeatures = 1000
 
+// Deps is what the room needs.
+type Deps struct {
+	DB       *postgres.DB
+	Bus      *bus.Bus
+	Clock    clock.Clock
+	Log      *slog.Logger
+	Instance Instance
+	Actors   Actors
+}
+
+// Actors is the rooms above that flags can be set for single inhabitants of.
+type Actors interface {
+	// FindActor finds an actor by its kind and its name or path. It answers
+	// NotFound for one that does not exist.
+	FindActor(ctx context.Context, kind, ref string) (Actor, error)
+}
+
 // Service keeps the settings and flags of the instance. What it answers comes
 // from memory; Load and Watch keep that fresh.
 type Service struct {
-	db       *postgres.DB
-	bus      *bus.Bus
-	clock    clock.Clock
-	log      *slog.Logger
-	instance Instance
-	actors   ActorFinder
-
+	deps    Deps
 	loading sync.Mutex // a load that started later never loses to an earlier one
 	state   atomic.Pointer[state]
 }
@@ -47,25 +59,17 @@ type state struct {
 	updatedAt time.Time
 }
 
-// ActorFinder finds an actor by its kind and its name or path. It answers
-// NotFound for one that does not exist.
-type ActorFinder func(ctx context.Context, kind, ref string) (Actor, error)
-
 // New makes a Service that knows the defaults until it is told to Load.
-func New(db *postgres.DB, b *bus.Bus, now clock.Clock, log *slog.Logger, instance Instance) *Service {
-	instance.Version = cmp.Or(instance.Version, Version)
-	instance.Revision = cmp.Or(instance.Revision, buildRevision())
-	s := &Service{db: db, bus: b, clock: now, log: log, instance: instance}
-	s.state.Store(&state{settings: Defaults(instance.Names), version: -1})
+func New(d Deps) *Service {
+	d.Instance.Version = cmp.Or(d.Instance.Version, Version)
+	d.Instance.Revision = cmp.Or(d.Instance.Revision, buildRevision())
+	s := &Service{deps: deps.Complete(d)}
+	s.state.Store(&state{settings: Defaults(d.Instance.Names), version: -1})
 	return s
 }
 
-// FindActorsBy lets flags be set for single actors, which live in rooms above.
-// It is called while the application is put together.
-func (s *Service) FindActorsBy(find ActorFinder) { s.actors = find }
-
 // Instance is what the operator configured.
-func (s *Service) Instance() Instance { return s.instance }
+func (s *Service) Instance() Instance { return s.deps.Instance }
 
 // Current is the settings as they are now. It reads no database; the caller
 // may keep what it gets, and must not change it.
@@ -100,7 +104,7 @@ func (s *Service) Load(ctx context.Context) error {
 		Version   int64
 		UpdatedAt time.Time
 		Features  map[string]Gates
-	}](ctx, s.db, sqlState)
+	}](ctx, s.deps.DB, sqlState)
 	if err != nil {
 		return fmt.Errorf("reading settings: %w", err)
 	}
@@ -112,12 +116,12 @@ func (s *Service) Load(ctx context.Context) error {
 		return err
 	}
 	s.state.Store(&state{settings: settings, features: row.Features, version: row.Version, updatedAt: row.UpdatedAt})
-	s.log.Info("settings loaded", "version", row.Version)
+	s.deps.Log.Info("settings loaded", "version", row.Version)
 	return nil
 }
 
 func (s *Service) decode(changed []byte) (*Settings, error) {
-	settings := Defaults(s.instance.Names)
+	settings := Defaults(s.deps.Instance.Names)
 	if err := json.Unmarshal(changed, settings); err != nil {
 		return nil, fmt.Errorf("decoding settings: %w", err)
 	}
@@ -128,7 +132,7 @@ func (s *Service) decode(changed []byte) (*Settings, error) {
 // stored under names that this release does not know, stays as it is. Current
 // shows the new settings when Update returns.
 func (s *Service) Update(ctx context.Context, by access.Actor, change func(*Settings)) error {
-	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		stored, err := postgres.Value[[]byte](ctx, tx, sqlLock)
 		if err != nil {
 			return fmt.Errorf("locking settings: %w", err)
@@ -150,11 +154,11 @@ func (s *Service) Update(ctx context.Context, by access.Actor, change func(*Sett
 		for _, e := range edits {
 			changed[e.name] = e.to
 		}
-		if _, err := tx.Exec(ctx, sqlUpdate, changed, s.clock.Now()); err != nil {
+		if _, err := tx.Exec(ctx, sqlUpdate, changed, s.deps.Clock.Now()); err != nil {
 			return settingFaults.Translate(err)
 		}
 		for _, e := range edits {
-			if err := s.bus.Publish(ctx, tx, Changed{By: by, Change: e.change()}); err != nil {
+			if err := s.deps.Bus.Publish(ctx, tx, Changed{By: by, Change: e.change()}); err != nil {
 				return err
 			}
 		}
@@ -181,7 +185,7 @@ func (s *Service) SetFeature(ctx context.Context, by access.Actor, name string, 
 	if err != nil {
 		return feature, err
 	}
-	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlTouch); err != nil {
 			return fmt.Errorf("locking settings: %w", err)
 		}
@@ -193,7 +197,7 @@ func (s *Service) SetFeature(ctx context.Context, by access.Actor, name string, 
 			return fmt.Errorf("reading a feature: %w", err)
 		}
 		feature.Gates = old.after(move)
-		done, err := tx.Exec(ctx, sqlSetFeature, name, feature.Gates, s.clock.Now(), maxFeatures)
+		done, err := tx.Exec(ctx, sqlSetFeature, name, feature.Gates, s.deps.Clock.Now(), maxFeatures)
 		if err != nil {
 			return featureFaults.Translate(err)
 		}
@@ -201,7 +205,7 @@ func (s *Service) SetFeature(ctx context.Context, by access.Actor, name string, 
 			return fault.Field("base", "Maximum number of features (%d) exceeded", maxFeatures)
 		}
 		e := FeatureChanged{By: by, Change: bus.Change{What: name, From: from, To: feature.Gates.describe()}}
-		if err := s.bus.Publish(ctx, tx, e); err != nil {
+		if err := s.deps.Bus.Publish(ctx, tx, e); err != nil {
 			return err
 		}
 		return notify(ctx, tx)
@@ -220,10 +224,7 @@ var featureFaults = postgres.Faults{
 func (s *Service) findActors(ctx context.Context, refs []ActorRef) (actors []Actor, err error) {
 	for _, ref := range refs {
 		unknown := fault.Because(fault.Rejected, "%s is not found!", ref.Ref)
-		if s.actors == nil {
-			return nil, unknown
-		}
-		actor, err := s.actors(ctx, ref.Kind, ref.Ref)
+		actor, err := s.deps.Actors.FindActor(ctx, ref.Kind, ref.Ref)
 		if fault.Is(err, fault.NotFound) {
 			return nil, unknown
 		}
@@ -238,7 +239,7 @@ func (s *Service) findActors(ctx context.Context, refs []ActorRef) (actors []Act
 // RemoveFeature gives a flag back to its default. It does not mind one that
 // was never set.
 func (s *Service) RemoveFeature(ctx context.Context, by access.Actor, name string) error {
-	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlTouch); err != nil {
 			return fmt.Errorf("locking settings: %w", err)
 		}
@@ -250,7 +251,7 @@ func (s *Service) RemoveFeature(ctx context.Context, by access.Actor, name strin
 			return fmt.Errorf("removing a feature: %w", err)
 		}
 		e := FeatureChanged{By: by, Removed: true, Change: bus.Change{What: name, From: old.describe()}}
-		if err := s.bus.Publish(ctx, tx, e); err != nil {
+		if err := s.deps.Bus.Publish(ctx, tx, e); err != nil {
 			return err
 		}
 		return notify(ctx, tx)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
-	"stithy/internal/platform/clock"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/setting"
@@ -45,7 +43,9 @@ func newTrail() *trail {
 
 func newService(t *testing.T, db *postgres.DB, b *bus.Bus) *setting.Service {
 	t.Helper()
-	s := setting.New(db, b, clock.System(), slog.New(slog.NewTextHandler(t.Output(), nil)), settingtest.Instance())
+	d := settingtest.Deps(t, db)
+	d.Bus = b
+	s := setting.New(d)
 	if err := s.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,26 @@ func newService(t *testing.T, db *postgres.DB, b *bus.Bus) *setting.Service {
 
 // offline has no database: what needs none is tested without.
 func offline(t *testing.T) *setting.Service {
-	return setting.New(nil, bus.New(), clock.System(), slog.New(slog.NewTextHandler(t.Output(), nil)), settingtest.Instance())
+	return setting.New(settingtest.Deps(t, &postgres.DB{}))
+}
+
+// actors finds actors by a function.
+type actors func(ctx context.Context, kind, ref string) (setting.Actor, error)
+
+func (find actors) FindActor(ctx context.Context, kind, ref string) (setting.Actor, error) {
+	return find(ctx, kind, ref)
+}
+
+// knowing is a service on a database of its own whose flags know actors.
+func knowing(t *testing.T, find actors) *setting.Service {
+	t.Helper()
+	d := settingtest.Deps(t, postgrestest.New(t))
+	d.Actors = find
+	s := setting.New(d)
+	if err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func TestAnUpdateIsSeenAtOnceAndByLaterServices(t *testing.T) {
@@ -236,9 +255,8 @@ func TestTheFlagsThatTheAPINamesAreOpenUntilTheyAreShut(t *testing.T) {
 
 func TestAFlagOpensForTheActorsItNames(t *testing.T) {
 	t.Parallel()
-	s := settingtest.New(t, postgrestest.New(t))
 	down := errors.New("database is down")
-	s.FindActorsBy(func(_ context.Context, kind, ref string) (setting.Actor, error) {
+	s := knowing(t, func(_ context.Context, kind, ref string) (setting.Actor, error) {
 		switch kind + " " + ref {
 		case "user ada":
 			return "User:2", nil

@@ -46,7 +46,7 @@ func (w *Weights) UnmarshalJSON(text []byte) error {
 type Settings struct {
 	// Sign-up and accounts.
 	SignupEnabled                       bool     `json:"signup_enabled" doc:"People may register themselves"`
-	RequireAdminApprovalAfterUserSignup bool     `json:"require_admin_approval_after_user_signup" doc:"Accounts that people register wait for an administrator's approval"`
+	RequireAdminApprovalAfterUserSignup bool     `json:"require_admin_approval_after_user_signup" doc:"Accounts that people register wait for an administrator's approval. Where mail is set up, the ten administrators seen last are told, at most every five minutes"`
 	EmailConfirmationSetting            string   `json:"email_confirmation_setting" enum:"off,soft,hard" doc:"Whether a new address must be confirmed before its owner signs in"`
 	DomainAllowlist                     []string `json:"domain_allowlist" split:"comma" doc:"Only addresses of these domains may sign up; wildcards are allowed"`
 	DomainDenylistEnabled               bool     `json:"domain_denylist_enabled" doc:"Refuse sign-up to the domains of the denylist"`

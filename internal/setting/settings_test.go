@@ -72,7 +72,7 @@ func TestTheDefaultsAreAllowedAndHideNothing(t *testing.T) {
 // What is stored is the edits alone, laid over the defaults of the release that reads them.
 func TestEditsLaidOverTheDefaultsGiveTheSettingsBack(t *testing.T) {
 	t.Parallel()
-	s := &Service{instance: Instance{Names: names}}
+	s := &Service{deps: Deps{Instance: Instance{Names: names}}}
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.Make[Settings]().Draw(t, "settings")
 		stored := map[string]any{}
@@ -95,7 +95,7 @@ func TestEditsLaidOverTheDefaultsGiveTheSettingsBack(t *testing.T) {
 
 func TestEmptyValuesReplaceDefaultsToo(t *testing.T) {
 	t.Parallel()
-	s := &Service{instance: Instance{Names: names}}
+	s := &Service{deps: Deps{Instance: Instance{Names: names}}}
 	got, err := s.decode([]byte(`{"diagramsnet_url": null, "valid_runner_registrars": [], "repository_storages_weighted": {"other": 1}}`))
 	if err != nil {
 		t.Fatal(err)

@@ -19,13 +19,13 @@ func (s *Service) watch(ctx context.Context, poll time.Duration) {
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		s.db.Listen(ctx, channel, func(string) {
+		s.deps.DB.Listen(ctx, channel, func(string) {
 			select {
 			case told <- struct{}{}:
 			default:
 			}
 		}, func(err error, retryIn time.Duration) {
-			s.log.Warn("not told of new settings", "error", err, "retry_in", retryIn)
+			s.deps.Log.Warn("not told of new settings", "error", err, "retry_in", retryIn)
 		})
 	}()
 	defer func() { <-stopped }()
@@ -40,7 +40,7 @@ func (s *Service) watch(ctx context.Context, poll time.Duration) {
 		case <-ticker.C:
 		}
 		if err := s.Load(ctx); err != nil && ctx.Err() == nil {
-			s.log.Warn("settings may be stale", "error", err)
+			s.deps.Log.Warn("settings may be stale", "error", err)
 		}
 	}
 }

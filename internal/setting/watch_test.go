@@ -44,7 +44,10 @@ func (l lines) until(t *testing.T, what string, holds func(line string) bool) {
 }
 
 func service(db *postgres.DB, log lines) *Service {
-	return New(db, bus.New(), clock.System(), slog.New(slog.NewTextHandler(log, nil)), Instance{Names: names})
+	return New(Deps{
+		DB: db, Bus: bus.New(), Clock: clock.System(), Log: slog.New(slog.NewTextHandler(log, nil)), Instance: Instance{Names: names},
+		Actors: struct{ Actors }{},
+	})
 }
 
 // start watches until the test ends.

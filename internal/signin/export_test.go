@@ -12,6 +12,8 @@ func (s *Service) Work(ctx context.Context, args any) error {
 		return s.unlock(ctx, args)
 	case MailArgs:
 		return s.mail(ctx, args)
+	case TellArgs:
+		return s.tell(ctx, args)
 	case TidyArgs:
 		return s.tidy(ctx, args)
 	}

@@ -44,11 +44,11 @@ func place(userID int64) string {
 }
 
 func (s *Service) readSecret(ctx context.Context, userID int64) (row stored, secret string, err error) {
-	row, err = postgres.One[stored](ctx, s.DB, sqlSecret, userID)
+	row, err = postgres.One[stored](ctx, s.deps.DB, sqlSecret, userID)
 	if err != nil {
 		return row, "", err
 	}
-	plain, err := s.Box.Open(row.Sealed, place(userID))
+	plain, err := s.deps.Box.Open(row.Sealed, place(userID))
 	return row, string(plain), err
 }
 
@@ -66,7 +66,7 @@ func (s *Service) Finish(ctx context.Context, half secretbox.Secret, code string
 
 // halfOf is whose password was shown.
 func (s *Service) halfOf(ctx context.Context, half secretbox.Secret) (int64, error) {
-	userID, err := postgres.Value[int64](ctx, s.DB, sqlHalf, s.digest(kindHalf, half.Reveal()), s.Clock.Now())
+	userID, err := postgres.Value[int64](ctx, s.deps.DB, sqlHalf, s.digest(kindHalf, half.Reveal()), s.deps.Clock.Now())
 	if errors.Is(err, postgres.ErrNoRows) {
 		return 0, errHalfGone
 	}
@@ -75,7 +75,7 @@ func (s *Service) halfOf(ctx context.Context, half secretbox.Secret) (int64, err
 
 // finish makes a session of half a sign-in, once.
 func (s *Service) finish(ctx context.Context, userID int64, half secretbox.Secret, from netip.Addr, browser string) (e Entry, err error) {
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, sqlEndHalf, s.digest(kindHalf, half.Reveal()))
 		if err != nil {
 			return err
@@ -91,7 +91,7 @@ func (s *Service) finish(ctx context.Context, userID int64, half secretbox.Secre
 
 // HalfLives reports whether a proof of a password still waits for its factor.
 func (s *Service) HalfLives(ctx context.Context, half secretbox.Secret) (bool, error) {
-	_, err := postgres.Value[int64](ctx, s.DB, sqlHalf, s.digest(kindHalf, half.Reveal()), s.Clock.Now())
+	_, err := postgres.Value[int64](ctx, s.deps.DB, sqlHalf, s.digest(kindHalf, half.Reveal()), s.deps.Clock.Now())
 	if errors.Is(err, postgres.ErrNoRows) {
 		return false, nil
 	}
@@ -133,11 +133,11 @@ func (s *Service) useAppCode(ctx context.Context, userID int64, code string) (bo
 	if err != nil {
 		return false, err
 	}
-	step, err := matchingStep(secret, code, s.Clock.Now())
+	step, err := matchingStep(secret, code, s.deps.Clock.Now())
 	if err != nil || step == 0 {
 		return false, err
 	}
-	tag, err := s.DB.Exec(ctx, sqlUseStep, userID, step)
+	tag, err := s.deps.DB.Exec(ctx, sqlUseStep, userID, step)
 	return tag.RowsAffected() == 1, err
 }
 
@@ -169,11 +169,11 @@ func (s *Service) BeginSetup(ctx context.Context, u *user.User) error {
 	random := make([]byte, 20)
 	_, _ = rand.Read(random) // never fails: the process ends first
 	secret := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(random)
-	sealed, err := s.Box.Seal([]byte(secret), place(u.ID))
+	sealed, err := s.deps.Box.Seal([]byte(secret), place(u.ID))
 	if err != nil {
 		return err
 	}
-	_, err = s.DB.Exec(ctx, sqlPutSecret, u.ID, sealed, s.Clock.Now())
+	_, err = s.deps.DB.Exec(ctx, sqlPutSecret, u.ID, sealed, s.deps.Clock.Now())
 	return err
 }
 
@@ -187,7 +187,7 @@ func (s *Service) Setup(ctx context.Context, u *user.User) (setup Setup, ok bool
 	if err != nil {
 		return Setup{}, false, err
 	}
-	issuer := s.ExternalURL.Host
+	issuer := s.deps.ExternalURL.Host
 	address := "otpauth://totp/" + url.PathEscape(issuer+":"+u.Username) + "?" + url.Values{"secret": {secret}, "issuer": {issuer}}.Encode()
 	key, err := otp.NewKeyFromURL(address)
 	if err != nil {
@@ -219,23 +219,23 @@ func (s *Service) FinishSetup(ctx context.Context, by access.Actor, code string)
 	if err != nil {
 		return nil, err
 	}
-	step, err := matchingStep(secret, plainCode(code), s.Clock.Now())
+	step, err := matchingStep(secret, plainCode(code), s.deps.Clock.Now())
 	if err != nil {
 		return nil, err
 	}
 	if step == 0 {
 		return nil, fault.Field("code", "is wrong. Check the clock of your telephone")
 	}
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		// It locks the account: what is the first factor is decided once.
-		if err := s.Users.EnableTwoFactor(ctx, tx, by, by.ID()); err != nil {
+		if err := s.deps.Users.EnableTwoFactor(ctx, tx, by, by.ID()); err != nil {
 			return err
 		}
 		keyed, err := postgres.Value[bool](ctx, tx, sqlHasKey, by.ID())
 		if err != nil {
 			return err
 		}
-		tag, err := tx.Exec(ctx, sqlConfirmSecret, by.ID(), step, s.Clock.Now(), row.Sealed)
+		tag, err := tx.Exec(ctx, sqlConfirmSecret, by.ID(), step, s.deps.Clock.Now(), row.Sealed)
 		if err != nil {
 			return err
 		}
@@ -243,7 +243,7 @@ func (s *Service) FinishSetup(ctx context.Context, by access.Actor, code string)
 			return fault.Field("code", "was used before. Begin again")
 		}
 		if keyed {
-			return s.Bus.Publish(ctx, tx, Event{What: AppAdded, By: by})
+			return s.deps.Bus.Publish(ctx, tx, Event{What: AppAdded, By: by})
 		}
 		codes, err = s.newRecovery(ctx, tx, by.ID())
 		return err
@@ -256,7 +256,7 @@ func (s *Service) FinishSetup(ctx context.Context, by access.Actor, code string)
 
 // GiveUpFactor turns the second factor off.
 func (s *Service) GiveUpFactor(ctx context.Context, by access.Actor) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error { return s.Users.GiveUpTwoFactor(ctx, tx, by) })
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error { return s.deps.Users.GiveUpTwoFactor(ctx, tx, by) })
 }
 
 // dropFactors forgets all that was set up.
@@ -274,11 +274,11 @@ const recoveryLength = 16
 
 // NewRecoveryCodes replaces the actor's codes on paper.
 func (s *Service) NewRecoveryCodes(ctx context.Context, by access.Actor) (codes []string, err error) {
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if codes, err = s.newRecovery(ctx, tx, by.ID()); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: CodesRenewed, By: by})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: CodesRenewed, By: by})
 	})
 	return codes, err
 }
@@ -299,11 +299,11 @@ func (s *Service) newRecovery(ctx context.Context, tx pgx.Tx, userID int64) ([]s
 
 // RecoveryCodesLeft is how many codes on paper were not used yet.
 func (s *Service) RecoveryCodesLeft(ctx context.Context, userID int64) (int, error) {
-	return postgres.Value[int](ctx, s.DB, sqlCountRecovery, userID)
+	return postgres.Value[int](ctx, s.deps.DB, sqlCountRecovery, userID)
 }
 
 func (s *Service) useRecovery(ctx context.Context, userID int64, code string) (bool, error) {
-	tag, err := s.DB.Exec(ctx, sqlUseRecovery, userID, s.recoveryDigest(userID, code))
+	tag, err := s.deps.DB.Exec(ctx, sqlUseRecovery, userID, s.recoveryDigest(userID, code))
 	return err == nil && tag.RowsAffected() == 1, err
 }
 

@@ -24,7 +24,8 @@ type Purpose string
 const (
 	ResetPassword  Purpose = "reset_password"
 	ConfirmAddress Purpose = "confirm_address"
-	NoticeTaken    Purpose = "notice_taken" // somebody tried to register an address that has an account
+	NoticeTaken    Purpose = "notice_taken"   // somebody tried to register an address that has an account
+	NoticeWaiting  Purpose = "notice_waiting" // to an administrator: accounts wait for approval
 )
 
 // lifetimes of links. A link that sets a password is for now.
@@ -62,7 +63,7 @@ func (s *Service) askForMail(ctx context.Context, address string, from netip.Add
 	if err := s.countMail(ctx, address, from); err != nil {
 		return err
 	}
-	l, err := s.Users.FindLogin(ctx, address)
+	l, err := s.deps.Users.FindLogin(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -70,13 +71,13 @@ func (s *Service) askForMail(ctx context.Context, address string, from netip.Add
 	if l != nil && l.Kind == user.Human && fits(l) {
 		args.UserID = l.ID
 	}
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if p == ConfirmAddress { // or the links that are under way would stand for new ones
 			if _, err := tx.Exec(ctx, sqlDropLinks, args.UserID, p); err != nil {
 				return err
 			}
 		}
-		return s.Queue.Insert(ctx, tx, args)
+		return s.deps.Queue.Insert(ctx, tx, args)
 	})
 }
 
@@ -86,11 +87,11 @@ func (s *Service) ConfirmAgain(ctx context.Context, u *user.User, from netip.Add
 	if err := s.countMail(ctx, u.Email, from); err != nil {
 		return err
 	}
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlDropLinks, u.ID, ConfirmAddress); err != nil {
 			return err
 		}
-		return s.Queue.Insert(ctx, tx, MailArgs{UserID: u.ID, Purpose: ConfirmAddress})
+		return s.deps.Queue.Insert(ctx, tx, MailArgs{UserID: u.ID, Purpose: ConfirmAddress})
 	})
 }
 
@@ -113,8 +114,8 @@ func (s *Service) countMail(ctx context.Context, address string, from netip.Addr
 }
 
 func (s *Service) countPeriod(ctx context.Context, key string, most int, period time.Duration) error {
-	now := s.Clock.Now()
-	n, err := postgres.Value[int](ctx, s.DB, sqlCountInPeriod, s.digest(kindTry, key), now, now.Add(period))
+	now := s.deps.Clock.Now()
+	n, err := postgres.Value[int](ctx, s.deps.DB, sqlCountInPeriod, s.digest(kindTry, key), now, now.Add(period))
 	if err == nil && n > most {
 		err = errTooMany
 	}
@@ -124,10 +125,10 @@ func (s *Service) countPeriod(ctx context.Context, key string, most int, period 
 // mail sends the mails of one purpose. The secret in a link is made here, so
 // that it is nowhere but in the mail; a mail that is sent again has a new one.
 func (s *Service) mail(ctx context.Context, args MailArgs) error {
-	if args.UserID == 0 || !s.Mail.Configured() {
+	if args.UserID == 0 || !s.deps.Mail.Configured() {
 		return nil
 	}
-	u, err := s.Users.Find(ctx, args.UserID)
+	u, err := s.deps.Users.Find(ctx, args.UserID)
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}
@@ -138,14 +139,16 @@ func (s *Service) mail(ctx context.Context, args MailArgs) error {
 	case ResetPassword:
 		return s.mailLink(ctx, u, u.Email, ResetPassword)
 	case NoticeTaken:
-		return s.Mail.Send(ctx, mail.Message{To: u.Email, Subject: s.subject("You have an account already"), Text: noticeText(s.site(), u.Username)})
+		return s.deps.Mail.Send(ctx, mail.Message{To: u.Email, Subject: s.subject("You have an account already"), Text: noticeText(s.site(), u.Username)})
+	case NoticeWaiting:
+		return s.mailWaiting(ctx, u)
 	}
-	addresses, err := s.Users.Unconfirmed(ctx, u.ID)
+	addresses, err := s.deps.Users.Unconfirmed(ctx, u.ID)
 	if err != nil {
 		return err
 	}
 	for _, address := range addresses {
-		sent, err := postgres.Value[bool](ctx, s.DB, sqlLinkLives, u.ID, ConfirmAddress, address, s.Clock.Now())
+		sent, err := postgres.Value[bool](ctx, s.deps.DB, sqlLinkLives, u.ID, ConfirmAddress, address, s.deps.Clock.Now())
 		if err != nil {
 			return err
 		}
@@ -158,24 +161,34 @@ func (s *Service) mail(ctx context.Context, args MailArgs) error {
 	return nil
 }
 
+// mailWaiting tells an administrator how many accounts wait now. Nothing of
+// what strangers typed stands in it.
+func (s *Service) mailWaiting(ctx context.Context, u *user.User) error {
+	n, err := s.deps.Users.CountPending(ctx, mostWaiting)
+	if err != nil || n == 0 || !u.Admin || u.State != user.Active {
+		return err
+	}
+	return s.deps.Mail.Send(ctx, mail.Message{To: u.Email, Subject: s.subject("Accounts wait for approval"), Text: waitingText(s.site(), n)})
+}
+
 // mailLink mails a link that works from now on. A crash before the last step
 // means one more mail, with a link that replaces this one.
 func (s *Service) mailLink(ctx context.Context, u *user.User, address string, p Purpose) error {
-	secret, now := secretbox.RandomToken(secretLength), s.Clock.Now()
+	secret, now := secretbox.RandomToken(secretLength), s.deps.Clock.Now()
 	digest := s.digest(kindLink, secret)
-	if _, err := s.DB.Exec(ctx, sqlPutLink, u.ID, p, address, digest, now, now.Add(lifetimes[p])); err != nil {
+	if _, err := s.deps.DB.Exec(ctx, sqlPutLink, u.ID, p, address, digest, now, now.Add(lifetimes[p])); err != nil {
 		return err
 	}
-	if err := s.Mail.Send(ctx, s.compose(u, address, p, secret)); err != nil {
+	if err := s.deps.Mail.Send(ctx, s.compose(u, address, p, secret)); err != nil {
 		return err
 	}
-	_, err := s.DB.Exec(ctx, sqlLinkSent, digest, s.Clock.Now())
+	_, err := s.deps.DB.Exec(ctx, sqlLinkSent, digest, s.deps.Clock.Now())
 	return err
 }
 
-func (s *Service) site() string { return s.ExternalURL.String() }
+func (s *Service) site() string { return s.deps.ExternalURL.String() }
 
-func (s *Service) subject(text string) string { return s.ExternalURL.Host + ": " + text }
+func (s *Service) subject(text string) string { return s.deps.ExternalURL.Host + ": " + text }
 
 // compose writes a mail. Only values of the instance and of the account row
 // stand in it, and the host is the configured one.
@@ -190,7 +203,7 @@ func (s *Service) compose(u *user.User, address string, p Purpose, secret string
 
 // LinkLives reports whether a mailed secret still works.
 func (s *Service) LinkLives(ctx context.Context, p Purpose, secret string) (bool, error) {
-	_, err := postgres.One[link](ctx, s.DB, sqlLink, s.digest(kindLink, secret), p, s.Clock.Now())
+	_, err := postgres.One[link](ctx, s.deps.DB, sqlLink, s.digest(kindLink, secret), p, s.deps.Clock.Now())
 	if errors.Is(err, postgres.ErrNoRows) {
 		return false, nil
 	}
@@ -204,7 +217,7 @@ func (s *Service) ResetPasswordBy(ctx context.Context, secret string, password s
 	if err != nil {
 		return err
 	}
-	return s.Users.SetPassword(ctx, by, l.UserID, password, func(tx pgx.Tx) error {
+	return s.deps.Users.SetPassword(ctx, by, l.UserID, password, func(tx pgx.Tx) error {
 		return s.useLink(ctx, tx, ResetPassword, digest)
 	})
 }
@@ -217,24 +230,24 @@ func (s *Service) ConfirmAddressBy(ctx context.Context, secret string, from neti
 	if err != nil {
 		return err
 	}
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if err := s.useLink(ctx, tx, ConfirmAddress, digest); err != nil {
 			return err
 		}
-		return s.Users.ConfirmAddress(ctx, tx, by, l.UserID, l.Address)
+		return s.deps.Users.ConfirmAddress(ctx, tx, by, l.UserID, l.Address)
 	})
 }
 
 // follow reads a link and whom it belongs to.
 func (s *Service) follow(ctx context.Context, p Purpose, digest []byte, from netip.Addr) (link, access.Actor, error) {
-	l, err := postgres.One[link](ctx, s.DB, sqlLink, digest, p, s.Clock.Now())
+	l, err := postgres.One[link](ctx, s.deps.DB, sqlLink, digest, p, s.deps.Clock.Now())
 	if errors.Is(err, postgres.ErrNoRows) {
 		return l, access.Actor{}, errDeadLink
 	}
 	if err != nil {
 		return l, access.Actor{}, err
 	}
-	u, err := s.Users.Find(ctx, l.UserID)
+	u, err := s.deps.Users.Find(ctx, l.UserID)
 	if fault.Is(err, fault.NotFound) {
 		return l, access.Actor{}, errDeadLink
 	}
@@ -246,7 +259,7 @@ func (s *Service) follow(ctx context.Context, p Purpose, digest []byte, from net
 
 // useLink takes a link out of use; of several who try at once one succeeds.
 func (s *Service) useLink(ctx context.Context, tx pgx.Tx, p Purpose, digest []byte) error {
-	tag, err := tx.Exec(ctx, sqlUseLink, digest, p, s.Clock.Now())
+	tag, err := tx.Exec(ctx, sqlUseLink, digest, p, s.deps.Clock.Now())
 	if err == nil && tag.RowsAffected() == 0 {
 		err = errDeadLink
 	}

@@ -40,7 +40,7 @@ func (s *Service) ChangePassword(ctx context.Context, u *user.User, from netip.A
 		return err
 	}
 	by := access.Actor{Person: u.Person(), Address: from}
-	return s.Users.SetPassword(ctx, by, u.ID, p.New, func(pgx.Tx) error { return nil })
+	return s.deps.Users.SetPassword(ctx, by, u.ID, p.New, func(pgx.Tx) error { return nil })
 }
 
 // Reassure asks a person who is signed in for the password once more, before
@@ -51,7 +51,7 @@ func (s *Service) Reassure(ctx context.Context, u *user.User, password secretbox
 	if err != nil {
 		return err
 	}
-	right, err := s.Users.CheckOwnPassword(ctx, u.ID, password)
+	right, err := s.deps.Users.CheckOwnPassword(ctx, u.ID, password)
 	if err != nil {
 		return err
 	}

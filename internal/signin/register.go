@@ -29,7 +29,7 @@ const registrationsFromHere = 20
 // owner is told by mail: a stranger does not learn who is here. Without mail
 // that cannot be kept up, and the answer says that the address is taken.
 func (s *Service) SignUp(ctx context.Context, r Registration, from netip.Addr) error {
-	now := s.Settings.Current()
+	now := s.deps.Settings.Current()
 	if !now.SignupEnabled {
 		return fault.New(fault.NotFound)
 	}
@@ -41,12 +41,12 @@ func (s *Service) SignUp(ctx context.Context, r Registration, from netip.Addr) e
 	}
 	// An address counts without proof only where the operator wants none and
 	// there is no mail to ask for one.
-	confirmed := now.EmailConfirmationSetting == "off" && !s.Mail.Configured()
-	_, err := s.Users.Create(ctx, access.Actor{Address: from}, user.Attributes{
+	confirmed := now.EmailConfirmationSetting == "off" && !s.deps.Mail.Configured()
+	_, err := s.deps.Users.Create(ctx, access.Actor{Address: from}, user.Attributes{
 		Name: &r.Name, Username: &r.Username, Email: &r.Email, Password: &r.Password,
 		Pending: now.RequireAdminApprovalAfterUserSignup, Confirmed: confirmed,
 	})
-	if fault.Is(err, fault.Conflict) && s.Mail.Configured() {
+	if fault.Is(err, fault.Conflict) && s.deps.Mail.Configured() {
 		return s.noticeTaken(ctx, r)
 	}
 	return err
@@ -55,19 +55,19 @@ func (s *Service) SignUp(ctx context.Context, r Registration, from netip.Addr) e
 // noticeTaken tells the owner of a taken address. A username is no secret, so
 // one that is taken is said.
 func (s *Service) noticeTaken(ctx context.Context, r Registration) error {
-	l, err := s.Users.FindLogin(ctx, r.Username)
+	l, err := s.deps.Users.FindLogin(ctx, r.Username)
 	if err != nil {
 		return err
 	}
 	if l != nil {
 		return fault.Field("username", "has already been taken")
 	}
-	l, err = s.Users.FindLogin(ctx, r.Email)
+	l, err = s.deps.Users.FindLogin(ctx, r.Email)
 	if err != nil || l == nil {
 		return err // an address that is being proved elsewhere: nobody to tell
 	}
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		return s.Queue.Insert(ctx, tx, MailArgs{UserID: l.ID, Purpose: NoticeTaken})
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		return s.deps.Queue.Insert(ctx, tx, MailArgs{UserID: l.ID, Purpose: NoticeTaken})
 	})
 }
 

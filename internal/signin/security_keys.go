@@ -93,13 +93,13 @@ func (h holder) WebAuthnCredentials() (all []webauthn.Credential) {
 // party is this instance in the words of the standard: what a key signs for
 // follows from the external URL and from nothing in a request.
 func (s *Service) party() (*webauthn.WebAuthn, error) {
-	host := strings.ToLower(s.ExternalURL.Hostname())
+	host := strings.ToLower(s.deps.ExternalURL.Hostname())
 	local := host == "localhost" || strings.HasSuffix(host, ".localhost")
-	if protocol.ValidateRPID(host) != nil || s.ExternalURL.Scheme != "https" && !local {
+	if protocol.ValidateRPID(host) != nil || s.deps.ExternalURL.Scheme != "https" && !local {
 		return nil, errNoKeys
 	}
 	party, err := webauthn.New(&webauthn.Config{
-		RPID: host, RPDisplayName: wire.Brand, RPOrigins: []string{s.ExternalURL.Scheme + "://" + s.ExternalURL.Host},
+		RPID: host, RPDisplayName: wire.Brand, RPOrigins: []string{s.deps.ExternalURL.Scheme + "://" + s.deps.ExternalURL.Host},
 		AttestationPreference: protocol.PreferNoAttestation,
 		AuthenticatorSelection: protocol.AuthenticatorSelection{
 			// The password came before: a touch is enough.
@@ -120,17 +120,17 @@ func (s *Service) KeysWork() bool {
 
 // SecurityKeys lists the keys of an account, the oldest first.
 func (s *Service) SecurityKeys(ctx context.Context, userID int64) ([]SecurityKey, error) {
-	return postgres.All[SecurityKey](ctx, s.DB, sqlKeys, userID, maxKeys)
+	return postgres.All[SecurityKey](ctx, s.deps.DB, sqlKeys, userID, maxKeys)
 }
 
 func (s *Service) readHolder(ctx context.Context, userID int64) (h holder, err error) {
-	u, err := s.Users.Find(ctx, userID)
+	u, err := s.deps.Users.Find(ctx, userID)
 	if err != nil {
 		return h, err
 	}
 	// The handle tells nobody who finds a key whose it is.
 	h = holder{handle: s.digest(kindHandle, strconv.FormatInt(userID, 10)), name: u.Username, title: u.Name}
-	h.keys, err = postgres.All[storedKey](ctx, s.DB, sqlStoredKeys, userID, maxKeys)
+	h.keys, err = postgres.All[storedKey](ctx, s.deps.DB, sqlStoredKeys, userID, maxKeys)
 	return h, err
 }
 
@@ -139,7 +139,7 @@ func (s *Service) readHolder(ctx context.Context, userID int64) (h holder, err e
 func (s *Service) ask(ctx context.Context, purpose string, asker secretbox.Secret, userID int64, life time.Duration) error {
 	challenge := make([]byte, challengeLength)
 	_, _ = rand.Read(challenge) // never fails: the process ends first
-	_, err := s.DB.Exec(ctx, sqlAsk, s.askerDigest(purpose, asker), userID, purpose, challenge, s.Clock.Now().Add(life))
+	_, err := s.deps.DB.Exec(ctx, sqlAsk, s.askerDigest(purpose, asker), userID, purpose, challenge, s.deps.Clock.Now().Add(life))
 	return err
 }
 
@@ -149,7 +149,7 @@ func (s *Service) askerDigest(purpose string, asker secretbox.Secret) []byte {
 
 // asked reads the question that waits for an answer, nil if none does.
 func (s *Service) asked(ctx context.Context, purpose string, asker secretbox.Secret, userID int64) ([]byte, error) {
-	challenge, err := postgres.Value[[]byte](ctx, s.DB, sqlAsked, s.askerDigest(purpose, asker), userID, s.Clock.Now())
+	challenge, err := postgres.Value[[]byte](ctx, s.deps.DB, sqlAsked, s.askerDigest(purpose, asker), userID, s.deps.Clock.Now())
 	if errors.Is(err, postgres.ErrNoRows) {
 		return nil, nil
 	}
@@ -158,7 +158,7 @@ func (s *Service) asked(ctx context.Context, purpose string, asker secretbox.Sec
 
 // answered takes the question away, whatever the answer is worth.
 func (s *Service) answered(ctx context.Context, purpose string, asker secretbox.Secret, userID int64) ([]byte, error) {
-	challenge, err := postgres.Value[[]byte](ctx, s.DB, sqlAnswered, s.askerDigest(purpose, asker), userID, s.Clock.Now())
+	challenge, err := postgres.Value[[]byte](ctx, s.deps.DB, sqlAnswered, s.askerDigest(purpose, asker), userID, s.deps.Clock.Now())
 	if errors.Is(err, postgres.ErrNoRows) {
 		return nil, errWrongKey
 	}
@@ -248,9 +248,9 @@ func (s *Service) keepKey(ctx context.Context, by access.Actor, name string, c *
 			transports = append(transports, string(t))
 		}
 	}
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		// It locks the account: what is the first factor is decided once.
-		if err := s.Users.EnableTwoFactor(ctx, tx, by, by.ID()); err != nil {
+		if err := s.deps.Users.EnableTwoFactor(ctx, tx, by, by.ID()); err != nil {
 			return err
 		}
 		first, err := s.first(ctx, tx, by.ID())
@@ -258,7 +258,7 @@ func (s *Service) keepKey(ctx context.Context, by access.Actor, name string, c *
 			return err
 		}
 		tag, err := tx.Exec(ctx, sqlAddKey, by.ID(), name, c.ID, c.PublicKey, int64(c.Authenticator.SignCount), c.Flags.BackupEligible,
-			transports, s.Clock.Now(), maxKeys)
+			transports, s.deps.Clock.Now(), maxKeys)
 		if err != nil {
 			return postgres.Faults{"security_keys_credential_id_key": fault.Field("name", "is fine, but this key is registered already")}.Translate(err)
 		}
@@ -270,7 +270,7 @@ func (s *Service) keepKey(ctx context.Context, by access.Actor, name string, c *
 				return err
 			}
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: KeyAdded, By: by, Key: name})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: KeyAdded, By: by, Key: name})
 	})
 	return codes, err
 }
@@ -288,13 +288,13 @@ func (s *Service) first(ctx context.Context, tx pgx.Tx, userID int64) (bool, err
 
 // HasApp reports whether an account has an authenticator app.
 func (s *Service) HasApp(ctx context.Context, userID int64) (bool, error) {
-	return postgres.Value[bool](ctx, s.DB, sqlHasApp, userID)
+	return postgres.Value[bool](ctx, s.deps.DB, sqlHasApp, userID)
 }
 
 // RemoveKey forgets a key of the actor. The last factor goes with two-factor as
 // a whole.
 func (s *Service) RemoveKey(ctx context.Context, by access.Actor, id int64) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		keys, err := postgres.All[SecurityKey](ctx, tx, sqlLockKeys, by.ID(), maxKeys)
 		if err != nil {
 			return err
@@ -313,13 +313,13 @@ func (s *Service) RemoveKey(ctx context.Context, by access.Actor, id int64) erro
 		if _, err := tx.Exec(ctx, sqlRemoveKey, id); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, tx, Event{What: KeyRemoved, By: by, Key: keys[i].Name})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: KeyRemoved, By: by, Key: keys[i].Name})
 	})
 }
 
 // askKeys asks the keys of an account for an answer to half a sign-in.
 func (s *Service) askKeys(ctx context.Context, userID int64, half secretbox.Secret) error {
-	some, err := postgres.Value[bool](ctx, s.DB, sqlHasKey, userID)
+	some, err := postgres.Value[bool](ctx, s.deps.DB, sqlHasKey, userID)
 	if err != nil || !some || !s.KeysWork() {
 		return err
 	}
@@ -414,7 +414,7 @@ func (s *Service) checkKey(ctx context.Context, userID int64, half secretbox.Sec
 		return errWrongKey
 	}
 	// A key that counts must have counted on, whoever else answers with it now.
-	tag, err := s.DB.Exec(ctx, sqlUseKey, userID, c.ID, int64(parsed.Response.AuthenticatorData.Counter), s.Clock.Now())
+	tag, err := s.deps.DB.Exec(ctx, sqlUseKey, userID, c.ID, int64(parsed.Response.AuthenticatorData.Counter), s.deps.Clock.Now())
 	if err == nil && tag.RowsAffected() == 0 {
 		return errWrongKey
 	}

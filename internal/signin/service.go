@@ -13,6 +13,7 @@ import (
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/mail"
 	"stithy/internal/platform/postgres"
@@ -39,13 +40,16 @@ type Deps struct {
 }
 
 // Service is the use cases of the way in.
-type Service struct{ Deps }
+type Service struct{ deps Deps }
 
 // New puts the room together.
-func New(d Deps) *Service { return &Service{Deps: d} }
+func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
+
+// SendsMail reports whether there is a server to send mail through.
+func (s *Service) SendsMail() bool { return s.deps.Mail.Configured() }
 
 func (s *Service) digest(kind access.Kind, secret string) []byte {
-	return s.Box.Digest(string(kind), secret)
+	return s.deps.Box.Digest(string(kind), secret)
 }
 
 // CheckPassword finds whose a name and password are. It answers the same, after
@@ -53,7 +57,7 @@ func (s *Service) digest(kind access.Kind, secret string) []byte {
 // counts both. What comes back still owes the second factor if it has one: only
 // Begin and Finish make a session.
 func (s *Service) CheckPassword(ctx context.Context, login string, password secretbox.Secret, from netip.Addr) (*user.User, error) {
-	l, err := s.Users.FindLogin(ctx, login)
+	l, err := s.deps.Users.FindLogin(ctx, login)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +66,7 @@ func (s *Service) CheckPassword(ctx context.Context, login string, password secr
 	if err != nil {
 		return nil, err
 	}
-	right, err := s.Users.CheckPassword(ctx, l, password)
+	right, err := s.deps.Users.CheckPassword(ctx, l, password)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +88,7 @@ func (s *Service) CheckPassword(ctx context.Context, login string, password secr
 // nothing is taken after that.
 func (s *Service) limits() (tries int, period time.Duration) {
 	tries, period = accountTries, triesPeriod
-	now := s.Settings.Current()
+	now := s.deps.Settings.Current()
 	if now.MaxLoginAttempts != nil {
 		tries = *now.MaxLoginAttempts
 	}
@@ -104,16 +108,16 @@ type try struct {
 // any node, are never more than allowed.
 func (s *Service) count(ctx context.Context, key string, from netip.Addr) (t try, err error) {
 	tries, period := s.limits()
-	now := s.Clock.Now()
+	now := s.deps.Clock.Now()
 	t.name, t.address = s.digest(kindTry, key), s.digest(kindTry, "address:"+network(from))
-	fromHere, err := postgres.Value[int](ctx, s.DB, sqlCountInPeriod, t.address, now, now.Add(triesPeriod))
+	fromHere, err := postgres.Value[int](ctx, s.deps.DB, sqlCountInPeriod, t.address, now, now.Add(triesPeriod))
 	if err != nil {
 		return t, err
 	}
 	if fromHere > addressTries {
 		return t, errTooMany
 	}
-	inARow, err := postgres.Value[int](ctx, s.DB, sqlCountInARow, t.name, now, now.Add(period), tries)
+	inARow, err := postgres.Value[int](ctx, s.deps.DB, sqlCountInARow, t.name, now, now.Add(period), tries)
 	if err == nil && inARow > tries {
 		err = errTooMany
 	}
@@ -123,7 +127,7 @@ func (s *Service) count(ctx context.Context, key string, from netip.Addr) (t try
 
 // giveBack takes a try that succeeded out of the count.
 func (s *Service) giveBack(ctx context.Context, t try) error {
-	_, err := s.DB.Exec(ctx, sqlGiveBack, t.name, t.address)
+	_, err := s.deps.DB.Exec(ctx, sqlGiveBack, t.name, t.address)
 	return err
 }
 
@@ -140,12 +144,12 @@ func network(a netip.Addr) string {
 
 // lockOut shows everyone that an account takes no password for now.
 func (s *Service) lockOut(ctx context.Context, userID int64) error {
-	return s.DB.InTx(ctx, func(tx pgx.Tx) error {
-		if err := s.Users.Lock(ctx, tx, userID); err != nil {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		if err := s.deps.Users.Lock(ctx, tx, userID); err != nil {
 			return err
 		}
 		_, period := s.limits()
-		return s.Queue.Insert(ctx, tx, UnlockArgs{UserID: userID}, jobqueue.At(s.Clock.Now().Add(period)))
+		return s.deps.Queue.Insert(ctx, tx, UnlockArgs{UserID: userID}, jobqueue.At(s.deps.Clock.Now().Add(period)))
 	})
 }
 
@@ -160,13 +164,13 @@ type Entry struct {
 func (s *Service) Begin(ctx context.Context, u *user.User, from netip.Addr, browser string) (e Entry, err error) {
 	if u.TwoFactorEnabled {
 		e.Half = secretbox.Secret(secretbox.RandomToken(secretLength))
-		now := s.Clock.Now()
-		if _, err = s.DB.Exec(ctx, sqlBeginHalf, u.ID, s.digest(kindHalf, e.Half.Reveal()), now, now.Add(halfLife)); err != nil {
+		now := s.deps.Clock.Now()
+		if _, err = s.deps.DB.Exec(ctx, sqlBeginHalf, u.ID, s.digest(kindHalf, e.Half.Reveal()), now, now.Add(halfLife)); err != nil {
 			return e, err
 		}
 		return e, s.askKeys(ctx, u.ID, e.Half)
 	}
-	err = s.DB.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		e.Session, err = s.enter(ctx, tx, u.ID, false, from, browser)
 		return err
 	})
@@ -177,7 +181,7 @@ func (s *Service) Begin(ctx context.Context, u *user.User, from netip.Addr, brow
 // account again: the state and the factor may have come to be since the
 // password was shown.
 func (s *Service) enter(ctx context.Context, tx pgx.Tx, userID int64, factorShown bool, from netip.Addr, browser string) (secretbox.Secret, error) {
-	err := s.Users.SignedIn(ctx, tx, userID, from, func(u *user.User) error {
+	err := s.deps.Users.SignedIn(ctx, tx, userID, from, func(u *user.User) error {
 		if u.TwoFactorEnabled && !factorShown {
 			return errHalfGone
 		}
@@ -186,13 +190,13 @@ func (s *Service) enter(ctx context.Context, tx pgx.Tx, userID int64, factorShow
 	if err != nil {
 		return "", err
 	}
-	cookie, _, err := s.Tokens.StartSessionIn(ctx, tx, userID, from, browser)
+	cookie, _, err := s.deps.Tokens.StartSessionIn(ctx, tx, userID, from, browser)
 	return cookie, err
 }
 
 // Renew gives a person who is signed in a session of a new name, when the old
 // ones ended or their rights rose.
 func (s *Service) Renew(ctx context.Context, userID int64, from netip.Addr, browser string) (secretbox.Secret, error) {
-	cookie, _, err := s.Tokens.StartSession(ctx, userID, from, browser)
+	cookie, _, err := s.deps.Tokens.StartSession(ctx, userID, from, browser)
 	return cookie, err
 }

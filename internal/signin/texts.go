@@ -1,6 +1,9 @@
 package signin
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 func resetText(site, username, link string) string {
 	return fmt.Sprintf(`Somebody, most likely you, asked to set the password of the account
@@ -23,6 +26,24 @@ To confirm that it is yours, open this link within three days:
 
 If you know nothing of it, do nothing: the address will not be used.
 `, username, site, link)
+}
+
+func waitingText(site string, n int) string {
+	waiting := strconv.Itoa(n) + " accounts wait"
+	switch n {
+	case 1:
+		waiting = "1 account waits"
+	case mostWaiting:
+		waiting = "At least " + waiting
+	}
+	return fmt.Sprintf(`%s for approval at %s.
+
+To approve or reject them, open this page:
+
+%s/admin/users?state=pending
+
+You get this mail because you are an administrator there.
+`, waiting, site, site)
 }
 
 func noticeText(site, username string) string {

@@ -24,6 +24,7 @@ import (
 	"stithy/internal/setting/settingtest"
 	"stithy/internal/signin"
 	"stithy/internal/token"
+	"stithy/internal/token/tokentest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -33,6 +34,7 @@ type world struct {
 	*signin.Service
 	db       *postgres.DB
 	settings *setting.Service
+	users    *user.Service
 	sink     *mailtest.Sink
 
 	mu  sync.Mutex
@@ -74,14 +76,15 @@ func newWorld(t testing.TB) *world {
 		t.Fatal(err)
 	}
 	w.settings = settingtest.New(t, w.db)
-	users := user.New(user.Deps{
+	w.users = user.New(user.Deps{
 		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Hasher: secretbox.NewHasher(2), Clock: now, Log: log, ExternalURL: home, Names: names,
 	})
 	tokens := token.New(token.Deps{
-		DB: w.db, Bus: events, Box: box, Settings: w.settings, Users: users, Clock: now, Log: log, ExternalURL: home, Names: names,
+		DB: w.db, Bus: events, Box: box, Settings: w.settings, Users: w.users, Clock: now, Log: log, ExternalURL: home, Names: names,
+		OAuth: tokentest.NoResolver{}, Jobs: tokentest.NoResolver{},
 	})
 	w.Service = signin.New(signin.Deps{
-		DB: w.db, Bus: events, Queue: queue, Box: box, Settings: w.settings, Users: users, Tokens: tokens, Mail: post, Clock: now, Log: log,
+		DB: w.db, Bus: events, Queue: queue, Box: box, Settings: w.settings, Users: w.users, Tokens: tokens, Mail: post, Clock: now, Log: log,
 		ExternalURL: home, Names: names,
 	})
 	bus.When(events, w.OnUser)

@@ -115,7 +115,7 @@ type impersonationEntityOnce struct {
 func (s *Service) present(t Token) entity {
 	return entity{
 		ID: t.ID, Name: t.Name, Revoked: t.RevokedAt != nil, CreatedAt: httpapi.Time(t.CreatedAt), Scopes: t.Scopes,
-		UserID: t.UserID, LastUsedAt: httpapi.At(t.LastUsedAt), Active: t.Active(s.clock.Now()), ExpiresAt: httpapi.Day(t.ExpiresAt),
+		UserID: t.UserID, LastUsedAt: httpapi.At(t.LastUsedAt), Active: t.Active(s.deps.Clock.Now()), ExpiresAt: httpapi.Day(t.ExpiresAt),
 	}
 }
 
@@ -290,7 +290,7 @@ type createLimitedParams struct {
 
 // selfManaged hides what only a self-managed instance has.
 func (s *Service) selfManaged(context.Context, access.Actor, createLimitedParams) (none httpapi.None, err error) {
-	if s.settings.Instance().Hosted {
+	if s.deps.Settings.Instance().Hosted {
 		err = fault.New(fault.NotFound)
 	}
 	return none, err
@@ -298,7 +298,7 @@ func (s *Service) selfManaged(context.Context, access.Actor, createLimitedParams
 
 func (s *Service) handleCreateLimited(ctx context.Context, call httpapi.Call[httpapi.None, createLimitedParams]) (entityOnce, error) {
 	p := call.Params
-	tomorrow := midnight(s.clock.Now()).Add(day)
+	tomorrow := midnight(s.deps.Clock.Now()).Add(day)
 	return s.create(ctx, call.Actor, call.Actor.ID(), Draft{Name: p.Name, Scopes: scopesOf(p.Scopes), ExpiresAt: new(p.ExpiresAt.Or(tomorrow))})
 }
 
@@ -349,7 +349,7 @@ func (s *Service) handleListImpersonation(ctx context.Context, call httpapi.Call
 	if err != nil {
 		return httpapi.List[impersonationEntity]{}, err
 	}
-	u, err := s.users.Find(ctx, call.Params.UserID)
+	u, err := s.deps.Users.Find(ctx, call.Params.UserID)
 	if err != nil {
 		return httpapi.List[impersonationEntity]{}, err
 	}
@@ -364,7 +364,7 @@ type impersonationParams struct {
 
 // loadImpersonation finds an impersonation token of one person.
 func (s *Service) loadImpersonation(ctx context.Context, _ access.Actor, p impersonationParams) (*Token, error) {
-	u, err := s.users.Find(ctx, p.UserID)
+	u, err := s.deps.Users.Find(ctx, p.UserID)
 	if err != nil {
 		return nil, err
 	}

@@ -206,9 +206,9 @@ func TestPeopleCreateTokensOfLimitedScope(t *testing.T) {
 func TestAHostedInstanceMakesNoTokensOfLimitedScope(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(d *token.Deps) {
-		instance := settingtest.Instance()
-		instance.Hosted = true
-		d.Settings = setting.New(d.DB, d.Bus, d.Clock, d.Log, instance)
+		s := settingtest.Deps(t, d.DB)
+		s.Instance.Hosted = true
+		d.Settings = setting.New(s)
 	})
 	for _, body := range []h{{}, {"name": "k", "scopes": "k8s_proxy"}} {
 		w.as(t, w.ada).Do(t, http.MethodPost, "/user/personal_access_tokens", body).Want(t, 404, `{"message":"404 Not Found"}`)

@@ -13,14 +13,16 @@ import (
 	"stithy/internal/user"
 )
 
-// Resolver finds whose a secret of one kind is. It returns no account for a
-// secret that it does not know, and a fault for one that it knows and refuses.
-// Where the request does not ask for the account, its Standing is enough.
-type Resolver func(ctx context.Context, p access.Presented) (*user.User, access.Credential, error)
+// Resolver knows secrets of a kind that a room above keeps.
+type Resolver interface {
+	// Bearer finds whose a secret is. It returns no account for a secret that it
+	// does not know, and a fault for one that it knows and refuses. Where the
+	// request does not ask for the account, its Standing is enough.
+	Bearer(ctx context.Context, p access.Presented) (*user.User, access.Credential, error)
+}
 
-// Resolve adds a kind of secret. It is called while the application is put
-// together, before the first request.
-func (s *Service) Resolve(kind access.Kind, r Resolver) { s.resolvers[kind] = r }
+// resolve is what a Resolver does, for one kind of secret.
+type resolve func(ctx context.Context, p access.Presented) (*user.User, access.Credential, error)
 
 // Authenticate finds who presents a secret, and whether the account may be
 // used at all.
@@ -57,11 +59,11 @@ func (s *Service) Admit(u *user.User, c access.Credential) (access.Actor, error)
 // without the power that an administrator has to ask for in admin mode. It is
 // no activity of theirs. A fault says why it may not be used.
 func (s *Service) Later(ctx context.Context, id int64) (access.Actor, error) {
-	u, err := s.users.Find(ctx, id)
+	u, err := s.deps.Users.Find(ctx, id)
 	if err != nil {
 		return access.Actor{}, err
 	}
-	if err := s.refusal(u, s.clock.Now()); err != nil {
+	if err := s.refusal(u, s.deps.Clock.Now()); err != nil {
 		return access.Actor{}, err
 	}
 	return access.Actor{Person: s.person(u, access.Credential{}), Account: u}, nil
@@ -70,7 +72,7 @@ func (s *Service) Later(ctx context.Context, id int64) (access.Actor, error) {
 // admit lets an account in, whatever the kind of secret that spoke for it.
 // whole says that all of the account was read.
 func (s *Service) admit(u *user.User, c access.Credential, whole bool) (access.Actor, error) {
-	now := s.clock.Now()
+	now := s.deps.Clock.Now()
 	if err := s.refusal(u, now); err != nil {
 		return access.Actor{}, err
 	}
@@ -88,14 +90,14 @@ func (s *Service) admit(u *user.User, c access.Credential, whole bool) (access.A
 // has to ask for the power.
 func (s *Service) person(u *user.User, c access.Credential) *access.Person {
 	p := u.Person()
-	if p.Admin && s.settings.Current().AdminMode {
+	if p.Admin && s.deps.Settings.Current().AdminMode {
 		p.Admin = c.Scopes.Has(access.ScopeAdminMode)
 	}
 	return p
 }
 
 // Admits reports, as a fault, why an account may not be used at present.
-func (s *Service) Admits(u *user.User) error { return s.refusal(u, s.clock.Now()) }
+func (s *Service) Admits(u *user.User) error { return s.refusal(u, s.deps.Clock.Now()) }
 
 // refusal says why an account may not be used; the first reason counts.
 func (s *Service) refusal(u *user.User, now time.Time) error {
@@ -143,7 +145,7 @@ const lastUsedEvery = 10 * time.Minute
 
 // personal resolves personal tokens, with one query.
 func (s *Service) personal(ctx context.Context, p access.Presented) (*user.User, access.Credential, error) {
-	if _, _, ok := parse(p.Secret); !ok || s.settings.Current().DisablePersonalAccessTokens {
+	if _, _, ok := parse(p.Secret); !ok || s.deps.Settings.Current().DisablePersonalAccessTokens {
 		return nil, access.Credential{}, nil
 	}
 	u, b, err := s.bearer(ctx, p)
@@ -153,7 +155,7 @@ func (s *Service) personal(ctx context.Context, p access.Presented) (*user.User,
 	if err != nil {
 		return nil, access.Credential{}, err
 	}
-	now := s.clock.Now()
+	now := s.deps.Clock.Now()
 	if err := s.usable(ctx, &b, now, p); err != nil {
 		return nil, access.Credential{}, err
 	}
@@ -171,13 +173,13 @@ func (s *Service) bearer(ctx context.Context, p access.Presented) (*user.User, b
 		row, err := postgres.One[struct {
 			user.User
 			bearer
-		}](ctx, s.db, sqlBearerAccount, digest)
+		}](ctx, s.deps.DB, sqlBearerAccount, digest)
 		return &row.User, row.bearer, err
 	}
 	row, err := postgres.One[struct {
 		user.Standing
 		bearer
-	}](ctx, s.db, sqlBearer, digest)
+	}](ctx, s.deps.DB, sqlBearer, digest)
 	return &user.User{Standing: row.Standing}, row.bearer, err
 }
 
@@ -196,7 +198,7 @@ func (s *Service) usable(ctx context.Context, b *bearer, now time.Time, p access
 			}
 		}
 		return fault.Say(fault.TokenUnusable, "Token was revoked. You have to re-authorize from the user.")
-	case b.Impersonation && !s.impersonation:
+	case b.Impersonation && !s.deps.Impersonation:
 		return fault.Say(fault.TokenUnusable, "Token is an impersonation token but impersonation was disabled.")
 	}
 	return nil
@@ -218,14 +220,14 @@ func (s *Service) Sudo(ctx context.Context, a access.Actor, target string) (acce
 	if !utf8.ValidString(target) || strings.IndexByte(target, 0) >= 0 {
 		return access.Actor{}, unknown
 	}
-	u, err := s.users.FindByRef(ctx, target)
+	u, err := s.deps.Users.FindByRef(ctx, target)
 	if fault.Is(err, fault.NotFound) {
 		return access.Actor{}, unknown
 	}
 	if err != nil {
 		return access.Actor{}, err
 	}
-	if err := s.refusal(u, s.clock.Now()); err != nil {
+	if err := s.refusal(u, s.deps.Clock.Now()); err != nil {
 		return access.Actor{}, err
 	}
 	a.Sudoer, a.Person, a.Account = a.Person, s.person(u, a.Credential), u

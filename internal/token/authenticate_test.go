@@ -204,16 +204,30 @@ func TestPersonalTokensCanBeSwitchedOff(t *testing.T) {
 
 // stub resolves one secret of a kind that another room owns.
 func stub(w *world, kind access.Kind, secret string, u *user.User) {
-	w.tokens.Resolve(kind, func(ctx context.Context, p access.Presented) (*user.User, access.Credential, error) {
-		if p.Secret != secret {
-			return nil, access.Credential{}, nil
-		}
-		fresh, err := postgres.One[user.User](ctx, w.db, "select "+user.Columns+" from users u where u.id = $1 and u.removal is null", u.ID)
-		if errors.Is(err, postgres.ErrNoRows) {
-			return nil, access.Credential{}, nil
-		}
-		return &fresh, access.Credential{Kind: kind, ID: 1, Scopes: access.Scopes{access.ScopeAPI}}, err
-	})
+	s := &resolver{w.db, kind, secret, u.ID}
+	if kind == access.OAuthToken {
+		w.oauth.Resolver = s
+	} else {
+		w.jobs.Resolver = s
+	}
+}
+
+type resolver struct {
+	db     *postgres.DB
+	kind   access.Kind
+	secret string
+	userID int64
+}
+
+func (s *resolver) Bearer(ctx context.Context, p access.Presented) (*user.User, access.Credential, error) {
+	if p.Secret != s.secret {
+		return nil, access.Credential{}, nil
+	}
+	fresh, err := postgres.One[user.User](ctx, s.db, "select "+user.Columns+" from users u where u.id = $1 and u.removal is null", s.userID)
+	if errors.Is(err, postgres.ErrNoRows) {
+		return nil, access.Credential{}, nil
+	}
+	return &fresh, access.Credential{Kind: s.kind, ID: 1, Scopes: access.Scopes{access.ScopeAPI}}, err
 }
 
 func TestAU10_AccountStatesHoldForEveryKindOfCredential(t *testing.T) {

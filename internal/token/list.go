@@ -38,10 +38,10 @@ func (s *Service) List(ctx context.Context, f Filter, req paging.Request) (pagin
 	}
 	if f.Active != nil && *f.Active {
 		l.Where("t.revoked_at is null")
-		l.Where("t.expires_at is null or t.expires_at > ?", midnight(s.clock.Now()))
+		l.Where("t.expires_at is null or t.expires_at > ?", midnight(s.deps.Clock.Now()))
 	}
 	if f.Active != nil && !*f.Active {
-		l.Where("t.revoked_at is not null or t.expires_at <= ?", midnight(s.clock.Now()))
+		l.Where("t.revoked_at is not null or t.expires_at <= ?", midnight(s.deps.Clock.Now()))
 	}
 	if !f.CreatedAfter.IsZero() {
 		l.Where("t.created_at >= ?", f.CreatedAfter)
@@ -58,5 +58,5 @@ func (s *Service) List(ctx context.Context, f Filter, req paging.Request) (pagin
 	if f.Search != "" {
 		l.Where("t.name ilike ?", postgres.LikeContains(f.Search))
 	}
-	return paging.Fetch[Token](ctx, s.db, l, req, nil)
+	return paging.Fetch[Token](ctx, s.deps.DB, l, req, nil)
 }

@@ -15,6 +15,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/setting"
@@ -32,41 +33,32 @@ type Deps struct {
 	Log           *slog.Logger
 	ExternalURL   *url.URL
 	Names         wire.Names
-	Impersonation bool // impersonation tokens work
+	OAuth         Resolver // of tokens of other applications
+	Jobs          Resolver // of tokens of running CI jobs
+	Impersonation bool     // impersonation tokens work
 }
 
 // Service is the use cases of tokens and sessions.
 type Service struct {
-	db            *postgres.DB
-	bus           *bus.Bus
-	box           *secretbox.Box
-	settings      *setting.Service
-	users         *user.Service
-	clock         clock.Clock
-	log           *slog.Logger
-	baseURL       string
-	title         string
-	impersonation bool
-
-	resolvers map[access.Kind]Resolver
+	deps      Deps
+	baseURL   string
+	title     string
+	resolvers map[access.Kind]resolve
 	touches   touches
 }
 
 // New puts the room together.
 func New(d Deps) *Service {
-	s := &Service{
-		db: d.DB, bus: d.Bus, box: d.Box, settings: d.Settings, users: d.Users, clock: d.Clock, log: d.Log,
-		baseURL: d.ExternalURL.String(), title: d.Names.Text(), impersonation: d.Impersonation,
-		resolvers: map[access.Kind]Resolver{},
+	s := &Service{deps: deps.Complete(d), baseURL: d.ExternalURL.String(), title: d.Names.Text()}
+	s.resolvers = map[access.Kind]resolve{
+		access.PersonalToken: s.personal, access.Session: s.session, access.OAuthToken: d.OAuth.Bearer, access.JobToken: d.Jobs.Bearer,
 	}
-	s.Resolve(access.PersonalToken, s.personal)
-	s.Resolve(access.Session, s.session)
 	return s
 }
 
 // Find reads a token by id.
 func (s *Service) Find(ctx context.Context, id int64) (Token, error) {
-	t, err := postgres.One[Token](ctx, s.db, sqlFind, id)
+	t, err := postgres.One[Token](ctx, s.deps.DB, sqlFind, id)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return t, fault.New(fault.NotFound)
 	}
@@ -79,11 +71,11 @@ var errNotPermitted = fault.Say(fault.Unprocessable, "Not permitted to create")
 // Create makes a token for an account and returns its secret, which is not
 // kept. An actor without a credential is the operator at the machine itself.
 func (s *Service) Create(ctx context.Context, by access.Actor, userID int64, d Draft) (t Token, secret secretbox.Secret, err error) {
-	owner, err := s.users.Find(ctx, userID)
+	owner, err := s.deps.Users.Find(ctx, userID)
 	if err != nil {
 		return Token{}, "", err
 	}
-	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		t, secret, err = s.CreateIn(ctx, tx, by, owner, d)
 		return err
 	})
@@ -116,14 +108,14 @@ func (s *Service) CreateIn(ctx context.Context, tx pgx.Tx, by access.Actor, owne
 	if err != nil {
 		return Token{}, "", err
 	}
-	return t, secret, s.bus.Publish(ctx, tx, Event{What: Created, By: by, Token: t, Username: owner.Username, Name: owner.Name})
+	return t, secret, s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, Token: t, Username: owner.Username, Name: owner.Name})
 }
 
 // latestFor is the last day on which a new token may expire. One that holds
 // its maker's own power, as a bot does, or an administrator's, ends no later
 // than the token that made it: a leaked token does not live on in its children.
 func (s *Service) latestFor(ctx context.Context, tx pgx.Tx, by access.Actor, owner *user.User) (time.Time, error) {
-	latest := latestExpiry(s.clock.Now(), s.settings.Current().MaxPersonalAccessTokenLifetime)
+	latest := latestExpiry(s.deps.Clock.Now(), s.deps.Settings.Current().MaxPersonalAccessTokenLifetime)
 	if !owner.Admin && !by.Is(owner.ID) && owner.Kind != user.ProjectBot {
 		return latest, nil
 	}
@@ -141,7 +133,7 @@ func (s *Service) latestFor(ctx context.Context, tx pgx.Tx, by access.Actor, own
 }
 
 func (s *Service) newSecret() secretbox.Secret {
-	return newSecret(s.settings.Current().PersonalAccessTokenPrefix)
+	return newSecret(s.deps.Settings.Current().PersonalAccessTokenPrefix)
 }
 
 // insert writes a token; replaces is the one whose place it takes, if any.
@@ -163,11 +155,11 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, by access.Actor, secret
 		}
 	}
 	return postgres.One[Token](ctx, tx, sqlInsert, userID, d.Name, s.digest(access.PersonalToken, secret.Reveal()), scopes,
-		d.Impersonation, d.ExpiresAt, replacesID, familyID, madeBy, s.clock.Now())
+		d.Impersonation, d.ExpiresAt, replacesID, familyID, madeBy, s.deps.Clock.Now())
 }
 
 func (s *Service) digest(kind access.Kind, secret string) []byte {
-	return s.box.Digest(string(kind), secret)
+	return s.deps.Box.Digest(string(kind), secret)
 }
 
 // owned is a token and whose it is.
@@ -189,8 +181,8 @@ func (s *Service) lock(ctx context.Context, tx pgx.Tx, id int64) (owned, error) 
 // new one has the same powers and a secret of its own. Of several rotations of
 // one token exactly one succeeds.
 func (s *Service) Rotate(ctx context.Context, by access.Actor, id int64, expiresAt *time.Time) (Token, secretbox.Secret, error) {
-	now := s.clock.Now()
-	latest := latestExpiry(now, s.settings.Current().MaxPersonalAccessTokenLifetime)
+	now := s.deps.Clock.Now()
+	latest := latestExpiry(now, s.deps.Settings.Current().MaxPersonalAccessTokenLifetime)
 	if expiresAt == nil {
 		expiresAt = new(earlier(midnight(now).AddDate(0, 0, rotatedLifetime), latest))
 	}
@@ -199,7 +191,7 @@ func (s *Service) Rotate(ctx context.Context, by access.Actor, id int64, expires
 	}
 	var t Token
 	secret := s.newSecret()
-	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlLockFamily, id); err != nil {
 			return err
 		}
@@ -220,7 +212,7 @@ func (s *Service) Rotate(ctx context.Context, by access.Actor, id int64, expires
 		if err := s.revoke(ctx, tx, by, old, fmt.Sprintf(", replaced by %d", t.ID)); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, tx, Event{
+		return s.deps.Bus.Publish(ctx, tx, Event{
 			What: Created, By: by, Token: t, Username: old.OwnerUsername, Name: old.OwnerName,
 			Why: fmt.Sprintf(" in place of %d", old.ID),
 		})
@@ -230,7 +222,7 @@ func (s *Service) Rotate(ctx context.Context, by access.Actor, id int64, expires
 
 // Revoke ends a token; one that has ended stays as it is.
 func (s *Service) Revoke(ctx context.Context, by access.Actor, id int64) error {
-	return s.db.InTx(ctx, func(tx pgx.Tx) error { return s.RevokeIn(ctx, tx, by, id) })
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error { return s.RevokeIn(ctx, tx, by, id) })
 }
 
 // RevokeIn is Revoke as part of a larger change.
@@ -243,10 +235,10 @@ func (s *Service) RevokeIn(ctx context.Context, tx pgx.Tx, by access.Actor, id i
 }
 
 func (s *Service) revoke(ctx context.Context, tx pgx.Tx, by access.Actor, t owned, why string) error {
-	if _, err := tx.Exec(ctx, sqlRevoke, t.ID, s.clock.Now()); err != nil {
+	if _, err := tx.Exec(ctx, sqlRevoke, t.ID, s.deps.Clock.Now()); err != nil {
 		return err
 	}
-	return s.bus.Publish(ctx, tx, Event{
+	return s.deps.Bus.Publish(ctx, tx, Event{
 		What: Revoked, By: by, Token: t.Token, Username: t.OwnerUsername, Name: t.OwnerName, Why: why,
 	})
 }
@@ -254,11 +246,11 @@ func (s *Service) revoke(ctx context.Context, tx pgx.Tx, by access.Actor, t owne
 // revokeFamily ends the token that took the place of one that is presented
 // again: one of the two holders stole it, and nobody knows which.
 func (s *Service) revokeFamily(ctx context.Context, by access.Actor, reusedID, familyID int64) error {
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlLockFamily, reusedID); err != nil {
 			return err
 		}
-		id, err := postgres.Value[int64](ctx, tx, sqlNewestActive, familyID, midnight(s.clock.Now()))
+		id, err := postgres.Value[int64](ctx, tx, sqlNewestActive, familyID, midnight(s.deps.Clock.Now()))
 		if errors.Is(err, postgres.ErrNoRows) {
 			return nil
 		}

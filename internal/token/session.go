@@ -36,13 +36,13 @@ const lastSeenEvery = time.Minute
 // StartSession signs a browser in. The cookie is its proof; csrf is what the
 // pages must add to every request that changes something.
 func (s *Service) StartSession(ctx context.Context, userID int64, address netip.Addr, userAgent string) (cookie secretbox.Secret, csrf string, err error) {
-	return s.StartSessionIn(ctx, s.db, userID, address, userAgent)
+	return s.StartSessionIn(ctx, s.deps.DB, userID, address, userAgent)
 }
 
 // StartSessionIn is StartSession as part of a larger change.
 func (s *Service) StartSessionIn(ctx context.Context, q postgres.Querier, userID int64, address netip.Addr, userAgent string) (cookie secretbox.Secret, csrf string, err error) {
 	cookie = secretbox.Secret(secretbox.RandomToken(sessionLength))
-	now, from := s.clock.Now(), ""
+	now, from := s.deps.Clock.Now(), ""
 	if address.IsValid() {
 		from = address.String()
 	}
@@ -55,7 +55,7 @@ func (s *Service) StartSessionIn(ctx context.Context, q postgres.Querier, userID
 
 // EndSession signs one browser out.
 func (s *Service) EndSession(ctx context.Context, cookie secretbox.Secret) error {
-	_, err := s.db.Exec(ctx, sqlEndSession, s.digest(access.Session, cookie.Reveal()))
+	_, err := s.deps.DB.Exec(ctx, sqlEndSession, s.digest(access.Session, cookie.Reveal()))
 	return err
 }
 
@@ -73,12 +73,12 @@ const maxSessions = 100
 
 // Sessions lists where a person is signed in, the last used first.
 func (s *Service) Sessions(ctx context.Context, userID int64) ([]Session, error) {
-	return postgres.All[Session](ctx, s.db, sqlSessions, userID, s.clock.Now(), maxSessions)
+	return postgres.All[Session](ctx, s.deps.DB, sqlSessions, userID, s.deps.Clock.Now(), maxSessions)
 }
 
 // EndSessionOf signs a person out of one browser.
 func (s *Service) EndSessionOf(ctx context.Context, userID, sessionID int64) error {
-	tag, err := s.db.Exec(ctx, sqlEndSessionOf, userID, sessionID)
+	tag, err := s.deps.DB.Exec(ctx, sqlEndSessionOf, userID, sessionID)
 	if err == nil && tag.RowsAffected() == 0 {
 		return fault.New(fault.NotFound)
 	}
@@ -93,7 +93,7 @@ func (s *Service) EndSessions(ctx context.Context, tx pgx.Tx, userID int64) erro
 
 // sessionLife is how long a session lives without being used.
 func (s *Service) sessionLife() time.Duration {
-	return time.Duration(s.settings.Current().SessionExpireDelay) * time.Minute
+	return time.Duration(s.deps.Settings.Current().SessionExpireDelay) * time.Minute
 }
 
 // CSRF is what the pages of a session add to what they send.
@@ -126,11 +126,11 @@ func (s *Service) session(ctx context.Context, p access.Presented) (*user.User, 
 // OwesFactor reports whether an account must set up a second factor before its
 // sessions open anything. New accounts are given the grace of the settings.
 func (s *Service) OwesFactor(u *user.User) bool {
-	now := s.settings.Current()
+	now := s.deps.Settings.Current()
 	if u.TwoFactorEnabled || !(now.RequireTwoFactorAuthentication || now.RequireAdminTwoFactorAuthentication && u.Admin) {
 		return false
 	}
-	return s.clock.Now().Sub(u.CreatedAt) >= time.Duration(now.TwoFactorGracePeriod)*time.Hour
+	return s.deps.Clock.Now().Sub(u.CreatedAt) >= time.Duration(now.TwoFactorGracePeriod)*time.Hour
 }
 
 // browser finds whose a cookie is.
@@ -138,8 +138,8 @@ func (s *Service) browser(ctx context.Context, cookie string) (*browser, access.
 	if len(cookie) != sessionLength || !isRandom(cookie) {
 		return nil, access.Credential{}, nil
 	}
-	now := s.clock.Now()
-	b, err := postgres.One[browser](ctx, s.db, sqlSession, s.digest(access.Session, cookie), now)
+	now := s.deps.Clock.Now()
+	b, err := postgres.One[browser](ctx, s.deps.DB, sqlSession, s.digest(access.Session, cookie), now)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return nil, access.Credential{}, nil
 	}

@@ -62,7 +62,7 @@ func (s *Service) Flush(ctx context.Context) error {
 		for i, id := range ids {
 			times[i] = batch.seen[id]
 		}
-		if _, err := s.db.Exec(ctx, batch.sql, append([]any{ids, times}, batch.more...)...); err != nil {
+		if _, err := s.deps.DB.Exec(ctx, batch.sql, append([]any{ids, times}, batch.more...)...); err != nil {
 			return fmt.Errorf("writing down which %s were seen: %w", batch.name, err)
 		}
 	}
@@ -76,5 +76,5 @@ const (
 
 // Part flushes now and then, and once more when the process stops.
 func (s *Service) Part() lifecycle.Part {
-	return lifecycle.Repeat("last use of tokens", s.log, flushEvery, flushTimeout, s.Flush)
+	return lifecycle.Repeat("last use of tokens", s.deps.Log, flushEvery, flushTimeout, s.Flush)
 }

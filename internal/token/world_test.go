@@ -19,6 +19,7 @@ import (
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/secretbox"
@@ -39,6 +40,7 @@ type world struct {
 	tokens              *token.Service
 	now                 time.Time
 	root, ada           *user.User
+	oauth, jobs         struct{ token.Resolver } // know no secret, unless a test has one
 
 	mu    sync.Mutex
 	deeds []bus.Deed
@@ -63,12 +65,17 @@ func newWorld(t testing.TB, change ...func(*token.Deps)) *world {
 		}
 		return nil
 	})
+	w.oauth.Resolver, w.jobs.Resolver = tokentest.NoResolver{}, tokentest.NoResolver{}
 	home := &url.URL{Scheme: "https", Host: "forge.example"}
 	names := wire.Names{Service: "svc", Errors: "errsvc"}
 	d := token.Deps{
 		DB: w.db, Bus: events, Box: w.box, Settings: w.settings, Clock: now, Log: log, ExternalURL: home, Names: names,
 		Impersonation: true,
-		Users:         user.New(user.Deps{DB: w.db, Bus: events, Settings: w.settings, Clock: now, Log: log, ExternalURL: home, Names: names}),
+		Users: user.New(user.Deps{
+			DB: w.db, Bus: events, Queue: &jobqueue.Queue{}, Settings: w.settings, Hasher: secretbox.NewHasher(1), Clock: now, Log: log,
+			ExternalURL: home, Names: names,
+		}),
+		OAuth: &w.oauth, Jobs: &w.jobs,
 	}
 	for _, f := range change {
 		f(&d)

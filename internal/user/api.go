@@ -185,7 +185,7 @@ func (s *Service) handleList(ctx context.Context, call httpapi.Call[httpapi.None
 	if err != nil {
 		return userList{}, err
 	}
-	f := p.filter(actor, s.paid)
+	f := p.filter(actor, s.deps.Paid)
 	f.ExplicitOrder = actor.Admin() && (p.OrderBy != "id" || p.Sort != "desc")
 	if !actor.Admin() {
 		if !req.Keyset {
@@ -210,7 +210,7 @@ func (s *Service) mayList(a access.Actor, p listParams) error {
 		}
 		return fault.New(fault.Forbidden)
 	}
-	if !a.SignedIn() && (p.Username == "" || slices.Contains(s.settings.Current().RestrictedVisibilityLevels, "public")) {
+	if !a.SignedIn() && (p.Username == "" || slices.Contains(s.deps.Settings.Current().RestrictedVisibilityLevels, "public")) {
 		return fault.Because(fault.Forbidden, "Not authorized to access /api/v4/users")
 	}
 	return nil
@@ -230,7 +230,7 @@ func (s *Service) around(ctx context.Context, a access.Actor, users []User, attr
 		return around, err
 	}
 	if len(ids) != 1 || !a.Is(ids[0]) { // nobody follows themselves
-		followed, err := postgres.Values[int64](ctx, s.db, sqlFollowedAmong, a.ID(), ids)
+		followed, err := postgres.Values[int64](ctx, s.deps.DB, sqlFollowedAmong, a.ID(), ids)
 		if err != nil {
 			return around, err
 		}
@@ -244,7 +244,7 @@ func (s *Service) around(ctx context.Context, a access.Actor, users []User, attr
 		rows, err := postgres.All[struct {
 			UserID     int64
 			Key, Value string
-		}](ctx, s.db, sqlAttributesAmong, ids)
+		}](ctx, s.deps.DB, sqlAttributesAmong, ids)
 		if err != nil {
 			return around, err
 		}
@@ -380,7 +380,7 @@ func (p createParams) Validate() []string {
 
 func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[httpapi.None, createParams]) (adminUser, error) {
 	p := call.Params
-	a := p.attributes(s.paid)
+	a := p.attributes(s.deps.Paid)
 	a.Email, a.Name, a.Username = &p.Email, &p.Name, &p.Username
 	a.RandomPassword, a.MailReset, a.Confirmed = p.ForceRandomPassword || p.ResetPassword, p.ResetPassword, p.SkipConfirmation
 	u, err := s.Create(ctx, call.Actor, a)
@@ -404,10 +404,10 @@ func (p updateParams) Validate() []string { return allOrNone(p.ExternUID, p.Prov
 
 func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[*User, updateParams]) (adminUser, error) {
 	p := call.Params
-	a := p.attributes(s.paid)
+	a := p.attributes(s.deps.Paid)
 	a.Email, a.Name, a.Username, a.Confirmed = p.Email.Ptr(), text(p.Name), p.Username.Ptr(), p.SkipReconfirmation
 	if p.PrivateProfile.Null {
-		a.PrivateProfile = &s.settings.Current().UserDefaultsToPrivateProfile
+		a.PrivateProfile = &s.deps.Settings.Current().UserDefaultsToPrivateProfile
 	}
 	u, err := s.Update(ctx, call.Actor, call.Subject.ID, a)
 	if err != nil {
@@ -456,7 +456,7 @@ func (s *Service) handleActivities(ctx context.Context, call httpapi.Call[httpap
 	}
 	from := call.Params.From
 	if from.IsZero() {
-		from = s.clock.Now().UTC().AddDate(0, -6, 0)
+		from = s.deps.Clock.Now().UTC().AddDate(0, -6, 0)
 	}
 	page, err := s.Activities(ctx, from, req)
 	return httpapi.ListOf(req, page, func(a Activity) activity {

@@ -25,13 +25,13 @@ func (s *Service) serveAvatar(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	p, err := avatars.Find(r.Context(), s.db, id, r.PathValue("filename"))
+	p, err := avatars.Find(r.Context(), s.deps.DB, id, r.PathValue("filename"))
 	switch {
 	case fault.Is(err, fault.NotFound):
 		http.NotFound(w, r)
 	case r.Context().Err() != nil: // the client went away
 	case err != nil:
-		s.log.LogAttrs(r.Context(), slog.LevelError, "serving avatar failed", slog.Any("error", err), slog.Int64("user_id", id), httpapi.Cause(err))
+		s.deps.Log.LogAttrs(r.Context(), slog.LevelError, "serving avatar failed", slog.Any("error", err), slog.Int64("user_id", id), httpapi.Cause(err))
 		status := http.StatusInternalServerError
 		if fault.Is(httpapi.Away(err), fault.Unavailable) {
 			status = http.StatusServiceUnavailable

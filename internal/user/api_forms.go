@@ -135,7 +135,7 @@ func (s *Service) profileForm(u *User, to access.Actor, followed bool) profile {
 		publicUser: s.publicForm(u), Bio: u.Bio, Bot: u.Bot(), Location: nonEmpty(u.Location), PublicEmail: u.PublicEmail,
 		Skype: u.Skype, Linkedin: u.Linkedin, Twitter: u.Twitter, Discord: u.Discord, WebsiteURL: u.WebsiteURL,
 		Organization: u.Organization, JobTitle: u.JobTitle, Pronouns: u.Pronouns,
-		WorkInformation: u.WorkInformation(), LocalTime: localTime(u.Timezone, s.clock.Now()),
+		WorkInformation: u.WorkInformation(), LocalTime: localTime(u.Timezone, s.deps.Clock.Now()),
 	}
 	if u.ShowsProfile(to) {
 		p.CreatedAt = httpapi.At(&u.CreatedAt)
@@ -155,7 +155,7 @@ func (s *Service) selfForm(u *User, to access.Actor, followed bool) selfUser {
 	for i, id := range u.Identities {
 		form.Identities[i] = identity(id)
 	}
-	if s.paid {
+	if s.deps.Paid {
 		form.paidFields = &paidFields{
 			SharedRunnersMinutesLimit: u.SharedRunnersMinutesLimit, ExtraSharedRunnersMinutesLimit: u.ExtraSharedRunnersMinutesLimit,
 			ScimIdentities: []scim{},

@@ -24,7 +24,7 @@ func (s *Service) Profiles(ctx context.Context, to access.Actor, ids ...int64) (
 	if len(ids) == 0 {
 		return found, nil
 	}
-	users, err := postgres.All[User](ctx, s.db, sqlAmong, ids)
+	users, err := postgres.All[User](ctx, s.deps.DB, sqlAmong, ids)
 	for i := range users {
 		form := s.profileForm(&users[i], to, false)
 		form.IsFollowed = nil

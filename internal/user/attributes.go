@@ -34,12 +34,12 @@ var errNoAttribute = fault.Say(fault.NotFound, "404 Not found")
 
 // CustomAttributes lists all of an account's attributes.
 func (s *Service) CustomAttributes(ctx context.Context, userID int64) ([]CustomAttribute, error) {
-	return postgres.All[CustomAttribute](ctx, s.db, sqlAttributes, userID, MaxCustomAttributes)
+	return postgres.All[CustomAttribute](ctx, s.deps.DB, sqlAttributes, userID, MaxCustomAttributes)
 }
 
 // FindCustomAttribute reads one attribute of an account.
 func (s *Service) FindCustomAttribute(ctx context.Context, userID int64, key string) (CustomAttribute, error) {
-	a, err := postgres.One[CustomAttribute](ctx, s.db, sqlAttribute, userID, key)
+	a, err := postgres.One[CustomAttribute](ctx, s.deps.DB, sqlAttribute, userID, key)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return CustomAttribute{}, errNoAttribute
 	}
@@ -51,7 +51,7 @@ func (s *Service) SetCustomAttribute(ctx context.Context, by access.Actor, userI
 	if err := CheckCustomAttribute(key, value); err != nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		u, err := s.lock(ctx, tx, userID)
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func (s *Service) SetCustomAttribute(ctx context.Context, by access.Actor, userI
 		if err := s.setAttribute(ctx, tx, u.ID, key, value); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, tx, Event{What: CustomAttributeSet, By: by, User: u, Message: "Set custom attribute " + key})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: CustomAttributeSet, By: by, User: u, Message: "Set custom attribute " + key})
 	})
 }
 
@@ -88,13 +88,13 @@ func CheckCustomAttribute(key, value string) error {
 
 // setAttribute writes an attribute that obeys the rules.
 func (s *Service) setAttribute(ctx context.Context, tx pgx.Tx, userID int64, key, value string) error {
-	_, err := tx.Exec(ctx, sqlPutAttribute, userID, key, value, s.clock.Now())
+	_, err := tx.Exec(ctx, sqlPutAttribute, userID, key, value, s.deps.Clock.Now())
 	return err
 }
 
 // RemoveCustomAttribute takes an attribute from its account.
 func (s *Service) RemoveCustomAttribute(ctx context.Context, by access.Actor, a CustomAttribute) error {
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		u, err := s.lock(ctx, tx, a.UserID)
 		if err != nil {
 			return err
@@ -106,6 +106,6 @@ func (s *Service) RemoveCustomAttribute(ctx context.Context, by access.Actor, a 
 		if tag.RowsAffected() == 0 {
 			return errNoAttribute
 		}
-		return s.bus.Publish(ctx, tx, Event{What: CustomAttributeCut, By: by, User: u, Message: "Removed custom attribute " + a.Key})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: CustomAttributeCut, By: by, User: u, Message: "Removed custom attribute " + a.Key})
 	})
 }

@@ -21,7 +21,7 @@ type BotDraft struct {
 // the token. Nobody signs in to it, its address receives nothing, and it has
 // no room of its own to create things in.
 func (s *Service) CreateBot(ctx context.Context, tx pgx.Tx, by access.Actor, d BotDraft) (*User, error) {
-	now := s.clock.Now()
+	now := s.deps.Clock.Now()
 	u := &User{
 		Standing: Standing{
 			Username: d.Username, Name: d.Name, Email: d.Username + "@noreply." + s.host, External: d.External,
@@ -43,7 +43,7 @@ func (s *Service) CreateBot(ctx context.Context, tx pgx.Tx, by access.Actor, d B
 	if _, err := tx.Exec(ctx, sqlClaimAddress, asciiLower(u.Email), u.ID); err != nil {
 		return nil, postgres.Faults{"email_claims_pkey": errEmailTaken}.Translate(err)
 	}
-	return u, s.bus.Publish(ctx, tx, Event{What: Created, By: by, User: u})
+	return u, s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, User: u})
 }
 
 // ActsAsBot reports whether the caller is the account behind a project or

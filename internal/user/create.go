@@ -86,7 +86,7 @@ var (
 // Create makes an account. The password is hashed before the transaction
 // begins, for that is slow on purpose.
 func (s *Service) Create(ctx context.Context, by access.Actor, a Attributes) (*User, error) {
-	defaults, now := s.settings.Current(), s.clock.Now()
+	defaults, now := s.deps.Settings.Current(), s.deps.Clock.Now()
 	u := &User{
 		Standing:      Standing{State: Active, Kind: Human, External: defaults.UserDefaultExternal, CanCreateGroup: defaults.CanCreateGroup},
 		ProjectsLimit: defaults.DefaultProjectsLimit, PrivateProfile: defaults.UserDefaultsToPrivateProfile, ThemeID: 1, ColorSchemeID: 1,
@@ -122,7 +122,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, a Attributes) (*U
 	if by.SignedIn() {
 		u.CreatedByID = new(by.ID())
 	}
-	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if err := s.insert(ctx, tx, u, hash, a.GroupIDForSAML); err != nil {
 			return err
 		}
@@ -138,15 +138,15 @@ func (s *Service) Create(ctx context.Context, by access.Actor, a Attributes) (*U
 			}
 		}
 		if a.MailReset {
-			if err := s.bus.Publish(ctx, tx, ResetWanted{UserID: u.ID}); err != nil {
+			if err := s.deps.Bus.Publish(ctx, tx, ResetWanted{UserID: u.ID}); err != nil {
 				return err
 			}
 		}
-		return s.bus.Publish(ctx, tx, Event{What: Created, By: by, User: u})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, User: u})
 	})
 	if errors.Is(err, errUsernameTaken) {
 		// An address in use is named first, whichever the database met first.
-		if _, taken := postgres.Value[int64](ctx, s.db, sqlAddressOwner, normal); taken == nil {
+		if _, taken := postgres.Value[int64](ctx, s.deps.DB, sqlAddressOwner, normal); taken == nil {
 			err = errEmailTaken
 		}
 	}
@@ -169,7 +169,7 @@ func (s *Service) hashNew(ctx context.Context, a Attributes) (*string, error) {
 	if a.Password == nil || a.RandomPassword || len(*a.Password) > maxPassword {
 		return nil, nil
 	}
-	hash, err := s.hasher.Hash(ctx, *a.Password)
+	hash, err := s.deps.Hasher.Hash(ctx, *a.Password)
 	return &hash, err
 }
 
@@ -181,7 +181,7 @@ func (s *Service) putIdentity(ctx context.Context, tx pgx.Tx, u *User, a Attribu
 	if len(*a.Provider) > 255 || len(*a.ExternUID) > 255 {
 		return fault.Field("identities.extern_uid", "is too long (maximum is 255 characters)")
 	}
-	if _, err := tx.Exec(ctx, sqlPutIdentity, u.ID, *a.Provider, *a.ExternUID, s.clock.Now()); err != nil {
+	if _, err := tx.Exec(ctx, sqlPutIdentity, u.ID, *a.Provider, *a.ExternUID, s.deps.Clock.Now()); err != nil {
 		return postgres.Faults{"identities_extern_key": fault.Field("identities.extern_uid", "has already been taken")}.Translate(err)
 	}
 	u.Identities = slices.DeleteFunc(u.Identities, func(i Identity) bool { return i.Provider == *a.Provider })

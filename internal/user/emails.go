@@ -32,12 +32,12 @@ var errSecondaryTaken = fault.Field("email", "has already been taken")
 // Emails lists the secondary addresses of an account.
 func (s *Service) Emails(ctx context.Context, userID int64, page paging.Request) (paging.Result[Email], error) {
 	l := postgres.From("emails e").Columns(emailColumns).Where("e.user_id = ?", userID).Order(postgres.Key{Expr: "e.id"})
-	return paging.Fetch[Email](ctx, s.db, l, page, nil)
+	return paging.Fetch[Email](ctx, s.deps.DB, l, page, nil)
 }
 
 // FindEmail reads a secondary address of an account.
 func (s *Service) FindEmail(ctx context.Context, userID, id int64) (Email, error) {
-	return readEmail(ctx, s.db, userID, id)
+	return readEmail(ctx, s.deps.DB, userID, id)
 }
 
 func readEmail(ctx context.Context, q postgres.Querier, userID, id int64) (Email, error) {
@@ -55,13 +55,13 @@ func (s *Service) AddEmail(ctx context.Context, by access.Actor, userID int64, a
 	if !ok {
 		return Email{}, fault.Field("email", "is invalid")
 	}
-	now := s.clock.Now()
+	now := s.deps.Clock.Now()
 	var confirmedAt *time.Time
 	if confirmed {
 		confirmedAt = &now
 	}
 	var e Email
-	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		u, err := s.lockPerson(ctx, tx, userID)
 		if err != nil {
 			return err
@@ -72,7 +72,7 @@ func (s *Service) AddEmail(ctx context.Context, by access.Actor, userID int64, a
 		if e, err = postgres.One[Email](ctx, tx, sqlInsertEmail, u.ID, email, normal, confirmedAt, now); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, tx, Event{What: EmailAdded, By: by, User: u, Message: "Added email address " + email})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: EmailAdded, By: by, User: u, Message: "Added email address " + email})
 	})
 	return e, err
 }
@@ -80,7 +80,7 @@ func (s *Service) AddEmail(ctx context.Context, by access.Actor, userID int64, a
 // RemoveEmail gives a secondary address up, and wherever the account still
 // used it.
 func (s *Service) RemoveEmail(ctx context.Context, by access.Actor, userID, id int64) error {
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		u, err := s.lock(ctx, tx, userID)
 		if err != nil {
 			return err
@@ -98,7 +98,7 @@ func (s *Service) RemoveEmail(ctx context.Context, by access.Actor, userID, id i
 		if err := s.forgetAddress(ctx, tx, u, e); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, tx, Event{What: EmailRemoved, By: by, User: u, Message: "Removed email address " + e.Email})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: EmailRemoved, By: by, User: u, Message: "Removed email address " + e.Email})
 	})
 }
 
@@ -117,7 +117,7 @@ func (s *Service) forgetAddress(ctx context.Context, tx pgx.Tx, u *User, e Email
 	if waiting {
 		u.UnconfirmedEmail = nil
 	}
-	u.UpdatedAt = s.clock.Now()
+	u.UpdatedAt = s.deps.Clock.Now()
 	_, err := tx.Exec(ctx, sqlForgetAddress, u.ID, u.PublicEmail, u.CommitEmail, u.UnconfirmedEmail, u.UpdatedAt)
 	return err
 }

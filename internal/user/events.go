@@ -19,6 +19,7 @@ const (
 	WasUnbanned        What = "unban_user"
 	WasActivated       What = "user_activate"
 	WasDeactivated     What = "user_deactivate"
+	WasUnlocked        What = "user_access_unlocked"
 	AdminChanged       What = "user_admin_status_updated"
 	AuditorChanged     What = "user_auditor_status_updated"
 	EmailChanged       What = "user_email_address_updated"

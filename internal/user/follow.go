@@ -19,7 +19,7 @@ func (s *Service) Follow(ctx context.Context, followerID, followedID int64) erro
 	if followerID == followedID {
 		return fault.New(fault.NotModified)
 	}
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		following, err := lockPair(ctx, tx, followerID, followedID)
 		if err != nil {
 			return err
@@ -33,7 +33,7 @@ func (s *Service) Follow(ctx context.Context, followerID, followedID int64) erro
 		case following >= maxFollowing:
 			return fault.Say(fault.Rejected, "You can't follow more than %d users. To follow more users, unfollow some others.", maxFollowing)
 		}
-		if _, err := tx.Exec(ctx, sqlFollow, followerID, followedID, s.clock.Now()); err != nil {
+		if _, err := tx.Exec(ctx, sqlFollow, followerID, followedID, s.deps.Clock.Now()); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, sqlCountFollow, followerID, followedID, 1)
@@ -46,7 +46,7 @@ func (s *Service) StopFollowing(ctx context.Context, followerID, followedID int6
 	if followerID == followedID {
 		return fault.New(fault.NotModified)
 	}
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := lockPair(ctx, tx, followerID, followedID); err != nil {
 			return err
 		}
@@ -110,5 +110,5 @@ func (s *Service) Following(ctx context.Context, userID int64, page paging.Reque
 // people leaves out whom the instance has shut out.
 func (s *Service) people(ctx context.Context, l *postgres.List, page paging.Request) (paging.Result[Brief], error) {
 	l.Columns(briefColumns).Where("u.state in ('active', 'deactivated') and u.removal is null")
-	return paging.Fetch[Brief](ctx, s.db, l, page, nil)
+	return paging.Fetch[Brief](ctx, s.deps.DB, l, page, nil)
 }

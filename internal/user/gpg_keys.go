@@ -30,12 +30,12 @@ func (k GPGKey) ModifiedAt() time.Time { return k.CreatedAt }
 // GPGKeys lists the keys of an account.
 func (s *Service) GPGKeys(ctx context.Context, userID int64, page paging.Request) (paging.Result[GPGKey], error) {
 	l := postgres.From("gpg_keys k").Columns(gpgKeyColumns).Where("k.user_id = ?", userID).Order(postgres.Key{Expr: "k.id"})
-	return paging.Fetch[GPGKey](ctx, s.db, l, page, nil)
+	return paging.Fetch[GPGKey](ctx, s.deps.DB, l, page, nil)
 }
 
 // FindGPGKey reads a key of an account.
 func (s *Service) FindGPGKey(ctx context.Context, userID, id int64) (GPGKey, error) {
-	k, err := postgres.One[GPGKey](ctx, s.db, sqlGPGKey, userID, id)
+	k, err := postgres.One[GPGKey](ctx, s.deps.DB, sqlGPGKey, userID, id)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return GPGKey{}, fault.Missing("GPG Key")
 	}
@@ -49,19 +49,19 @@ func (s *Service) AddGPGKey(ctx context.Context, by access.Actor, userID int64, 
 	if !ok {
 		return k, fault.Field("key", "is invalid. A valid public GPG key begins with '%s' and ends with '%s'", gpgBegin, gpgEnd)
 	}
-	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		u, err := s.lockPerson(ctx, tx, userID)
 		if err != nil {
 			return err
 		}
-		k, err = postgres.One[GPGKey](ctx, tx, sqlInsertGPGKey, u.ID, text, fingerprint, keyID, s.clock.Now())
+		k, err = postgres.One[GPGKey](ctx, tx, sqlInsertGPGKey, u.ID, text, fingerprint, keyID, s.deps.Clock.Now())
 		if errors.Is(err, postgres.ErrNoRows) {
 			return gpgKeyTaken(ctx, tx, fingerprint, text)
 		}
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, tx, Event{What: GPGKeyAdded, By: by, User: u, Message: "Added GPG key " + fingerprint})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: GPGKeyAdded, By: by, User: u, Message: "Added GPG key " + fingerprint})
 	})
 	return k, err
 }
@@ -95,7 +95,7 @@ func (s *Service) RevokeGPGKey(ctx context.Context, by access.Actor, k GPGKey) e
 }
 
 func (s *Service) dropGPGKey(ctx context.Context, by access.Actor, k GPGKey, message string) error {
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		u, err := s.lock(ctx, tx, k.UserID)
 		if err != nil {
 			return err
@@ -107,6 +107,6 @@ func (s *Service) dropGPGKey(ctx context.Context, by access.Actor, k GPGKey, mes
 		if tag.RowsAffected() == 0 {
 			return fault.Missing("GPG Key")
 		}
-		return s.bus.Publish(ctx, tx, Event{What: GPGKeyRemoved, By: by, User: u, Message: message + k.Fingerprint})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: GPGKeyRemoved, By: by, User: u, Message: message + k.Fingerprint})
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 // Confirmed are the addresses that a person has confirmed, in their normal form.
 func (s *Service) Confirmed(ctx context.Context, userID int64) ([]string, error) {
-	return postgres.Values[string](ctx, s.db, sqlConfirmedOf, userID)
+	return postgres.Values[string](ctx, s.deps.DB, sqlConfirmedOf, userID)
 }
 
 // Holder finds whose address this is, and spells it as it is kept. An address
@@ -20,7 +20,7 @@ func (s *Service) Holder(ctx context.Context, address string) (email string, hol
 	if !ok {
 		return "", nil, fault.Field("email", "is invalid")
 	}
-	u, err := postgres.One[User](ctx, s.db, sqlHolder, normal)
+	u, err := postgres.One[User](ctx, s.deps.DB, sqlHolder, normal)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return email, nil, nil
 	}

@@ -29,7 +29,7 @@ func (s *Service) Register(r *jobqueue.Registry) {
 // Remove marks an account and queues the job that takes it apart. From then
 // on it is not found. Hard removal also deletes what the person made.
 func (s *Service) Remove(ctx context.Context, by access.Actor, id int64, hard bool) error {
-	return s.db.InTx(ctx, func(tx pgx.Tx) error { return s.RemoveIn(ctx, tx, by, id, hard) })
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error { return s.RemoveIn(ctx, tx, by, id, hard) })
 }
 
 // RemoveIn is Remove as part of a larger change.
@@ -43,7 +43,7 @@ func (s *Service) RemoveIn(ctx context.Context, tx pgx.Tx, by access.Actor, id i
 
 // Reject removes an account that waits for approval.
 func (s *Service) Reject(ctx context.Context, by access.Actor, id int64) error {
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		u, err := s.lock(ctx, tx, id)
 		if err != nil {
 			return err
@@ -59,27 +59,27 @@ func (s *Service) mark(ctx context.Context, tx pgx.Tx, by access.Actor, u *User,
 	if u.Kind.Internal() {
 		return fault.Because(fault.Forbidden, "An internal user cannot be removed")
 	}
-	if err := s.bus.Publish(ctx, tx, Leaving{UserID: u.ID, Hard: hard}); err != nil {
+	if err := s.deps.Bus.Publish(ctx, tx, Leaving{UserID: u.ID, Hard: hard}); err != nil {
 		return err
 	}
 	removal := "soft"
 	if hard {
 		removal = "hard"
 	}
-	if _, err := tx.Exec(ctx, sqlMarkRemoval, u.ID, removal, s.clock.Now()); err != nil {
+	if _, err := tx.Exec(ctx, sqlMarkRemoval, u.ID, removal, s.deps.Clock.Now()); err != nil {
 		return err
 	}
-	if err := s.queue.Insert(ctx, tx, RemoveArgs{UserID: u.ID}, jobqueue.Unique()); err != nil {
+	if err := s.deps.Queue.Insert(ctx, tx, RemoveArgs{UserID: u.ID}, jobqueue.Unique()); err != nil {
 		return err
 	}
-	return s.bus.Publish(ctx, tx, Event{What: what, By: by, User: u})
+	return s.deps.Bus.Publish(ctx, tx, Event{What: what, By: by, User: u})
 }
 
 // removeMarked takes a marked account apart in one transaction: the rooms
 // above hand over or delete what is theirs, then the row goes. It may run any
 // number of times.
 func (s *Service) removeMarked(ctx context.Context, args RemoveArgs) error {
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		removal, err := postgres.Value[string](ctx, tx, sqlLockRemoval, args.UserID)
 		if errors.Is(err, postgres.ErrNoRows) {
 			return nil
@@ -91,7 +91,7 @@ func (s *Service) removeMarked(ctx context.Context, args RemoveArgs) error {
 		if err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, tx, Removing{UserID: args.UserID, GhostID: ghost, Hard: removal == "hard"}); err != nil {
+		if err := s.deps.Bus.Publish(ctx, tx, Removing{UserID: args.UserID, GhostID: ghost, Hard: removal == "hard"}); err != nil {
 			return err
 		}
 		if err := s.unfollow(ctx, tx, args.UserID); err != nil {
@@ -109,7 +109,7 @@ func (s *Service) ghost(ctx context.Context, tx pgx.Tx) (int64, error) {
 	if !errors.Is(err, postgres.ErrNoRows) {
 		return id, err
 	}
-	now := s.clock.Now()
+	now := s.deps.Clock.Now()
 	g := &User{
 		Standing: Standing{
 			Username: "ghost", Name: "Ghost User", Email: "ghost@noreply." + s.host, State: Active, Kind: Ghost,

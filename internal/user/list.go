@@ -56,13 +56,13 @@ const maxExact = 100
 
 // List is one page of accounts for an administrator.
 func (s *Service) List(ctx context.Context, f Filter, req paging.Request) (paging.Result[User], error) {
-	return list(ctx, s.db, f, req, func(l *postgres.List) *postgres.List { return l.Columns(Columns) },
+	return list(ctx, s.deps.DB, f, req, func(l *postgres.List) *postgres.List { return l.Columns(Columns) },
 		func(u User) Brief { return u.Brief() })
 }
 
 // ListBrief is one page of accounts for everyone else.
 func (s *Service) ListBrief(ctx context.Context, f Filter, req paging.Request) (paging.Result[Brief], error) {
-	return list(ctx, s.db, f, req, func(l *postgres.List) *postgres.List { return l.Columns(briefColumns) },
+	return list(ctx, s.deps.DB, f, req, func(l *postgres.List) *postgres.List { return l.Columns(briefColumns) },
 		func(b Brief) Brief { return b })
 }
 
@@ -325,5 +325,5 @@ func (s *Service) Activities(ctx context.Context, from time.Time, req paging.Req
 	l := postgres.From("users u").Columns("u.id, u.username, u.last_activity_on").
 		Where("u.last_activity_on >= ?", from).Where("u.removal is null").
 		Order(postgres.Key{Expr: "u.last_activity_on"}, postgres.Key{Expr: "u.id"})
-	return paging.Fetch[Activity](ctx, s.db, l, req, nil)
+	return paging.Fetch[Activity](ctx, s.deps.DB, l, req, nil)
 }

@@ -35,7 +35,7 @@ func (s *Service) FindLogin(ctx context.Context, login string) (*Login, error) {
 		}
 		sql, key = sqlLoginByAddress, normal
 	}
-	l, err := postgres.One[Login](ctx, s.db, sql, key)
+	l, err := postgres.One[Login](ctx, s.deps.DB, sql, key)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return nil, nil
 	}
@@ -49,13 +49,13 @@ func (s *Service) CheckPassword(ctx context.Context, l *Login, password secretbo
 	if l != nil && l.PasswordHash != nil && l.Kind == Human {
 		hash = *l.PasswordHash
 	}
-	return s.hasher.Verify(ctx, hash, password)
+	return s.deps.Hasher.Verify(ctx, hash, password)
 }
 
 // CheckOwnPassword tells whether a password is that of an account that is
 // signed in already.
 func (s *Service) CheckOwnPassword(ctx context.Context, id int64, password secretbox.Secret) (bool, error) {
-	l, err := postgres.One[Login](ctx, s.db, sqlLoginByID, id)
+	l, err := postgres.One[Login](ctx, s.deps.DB, sqlLoginByID, id)
 	if err != nil {
 		return false, err
 	}
@@ -77,22 +77,22 @@ func (s *Service) SignedIn(ctx context.Context, tx pgx.Tx, id int64, from netip.
 	if from.IsValid() {
 		address = new(from.String())
 	}
-	if _, err := tx.Exec(ctx, sqlSignedIn, u.ID, s.clock.Now(), address); err != nil {
+	if _, err := tx.Exec(ctx, sqlSignedIn, u.ID, s.deps.Clock.Now(), address); err != nil {
 		return err
 	}
 	if u.State != Deactivated {
 		return nil
 	}
-	if _, err := tx.Exec(ctx, sqlSetState, u.ID, Active, s.clock.Now()); err != nil {
+	if _, err := tx.Exec(ctx, sqlSetState, u.ID, Active, s.deps.Clock.Now()); err != nil {
 		return err
 	}
-	return s.bus.Publish(ctx, tx, Event{What: WasActivated, By: access.Actor{Person: u.Person(), Address: from}, User: u})
+	return s.deps.Bus.Publish(ctx, tx, Event{What: WasActivated, By: access.Actor{Person: u.Person(), Address: from}, User: u})
 }
 
 // Lock marks an account whose password was guessed at too often; Unlock takes
 // the mark away from one that was marked before a moment.
 func (s *Service) Lock(ctx context.Context, tx pgx.Tx, id int64) error {
-	_, err := tx.Exec(ctx, sqlLockOut, id, s.clock.Now())
+	_, err := tx.Exec(ctx, sqlLockOut, id, s.deps.Clock.Now())
 	return err
 }
 
@@ -102,6 +102,30 @@ func (s *Service) Unlock(ctx context.Context, q postgres.Querier, id int64, mark
 	return err
 }
 
+// LiftLock lets an account in again that took no more passwords. The rooms above forget what they counted.
+func (s *Service) LiftLock(ctx context.Context, by access.Actor, id int64) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		u, err := s.lock(ctx, tx, id)
+		if err != nil || u.LockedAt == nil {
+			return err
+		}
+		if err := s.Unlock(ctx, tx, u.ID, *u.LockedAt); err != nil {
+			return err
+		}
+		return s.deps.Bus.Publish(ctx, tx, Event{What: WasUnlocked, By: by, User: u})
+	})
+}
+
+// Administrators lists the people who look after the instance and can sign in, those seen last first.
+func (s *Service) Administrators(ctx context.Context, limit int) ([]int64, error) {
+	return postgres.Values[int64](ctx, s.deps.DB, sqlAdministrators, Human, Active, limit)
+}
+
+// CountPending counts the accounts that wait for approval, up to a limit.
+func (s *Service) CountPending(ctx context.Context, limit int) (int, error) {
+	return postgres.Value[int](ctx, s.deps.DB, sqlCountPending, Pending, limit)
+}
+
 // SetPassword gives an account the password that its owner chose, and ends
 // every session. first runs in the same transaction, before.
 func (s *Service) SetPassword(ctx context.Context, by access.Actor, id int64, password secretbox.Secret, first func(tx pgx.Tx) error) error {
@@ -109,7 +133,7 @@ func (s *Service) SetPassword(ctx context.Context, by access.Actor, id int64, pa
 	if err != nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if err := first(tx); err != nil {
 			return err
 		}
@@ -118,13 +142,13 @@ func (s *Service) SetPassword(ctx context.Context, by access.Actor, id int64, pa
 			return err
 		}
 		var f fault.Fields
-		if checkPassword(password, u, s.settings.Current().MinimumPasswordLength, &f); f.Err() != nil {
+		if checkPassword(password, u, s.deps.Settings.Current().MinimumPasswordLength, &f); f.Err() != nil {
 			return f.Err()
 		}
 		if _, err := tx.Exec(ctx, sqlSetPassword, u.ID, hash, nil); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, tx, Event{What: PasswordChanged, By: by, User: u})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: PasswordChanged, By: by, User: u})
 	})
 }
 
@@ -143,16 +167,16 @@ func (s *Service) setTwoFactor(ctx context.Context, tx pgx.Tx, by access.Actor, 
 	if err != nil || u.TwoFactorEnabled == enabled {
 		return err
 	}
-	if _, err := tx.Exec(ctx, sqlSetTwoFactor, u.ID, enabled, s.clock.Now()); err != nil {
+	if _, err := tx.Exec(ctx, sqlSetTwoFactor, u.ID, enabled, s.deps.Clock.Now()); err != nil {
 		return err
 	}
-	return s.bus.Publish(ctx, tx, Event{What: what, By: by, User: u})
+	return s.deps.Bus.Publish(ctx, tx, Event{What: what, By: by, User: u})
 }
 
 // Unconfirmed lists the addresses of an account that nobody has proved yet, as
 // they are stored. The primary one comes first.
 func (s *Service) Unconfirmed(ctx context.Context, id int64) ([]string, error) {
-	return postgres.Values[string](ctx, s.db, sqlUnconfirmed, id)
+	return postgres.Values[string](ctx, s.deps.DB, sqlUnconfirmed, id)
 }
 
 // ConfirmAddress takes note that the owner of an account reads mail at an
@@ -162,7 +186,7 @@ func (s *Service) ConfirmAddress(ctx context.Context, tx pgx.Tx, by access.Actor
 	if err != nil {
 		return err
 	}
-	now := s.clock.Now()
+	now := s.deps.Clock.Now()
 	_, normal, _ := parseAddress(address)
 	if _, primary, _ := parseAddress(u.Email); primary == normal {
 		_, err := tx.Exec(ctx, sqlConfirmPrimary, u.ID, now)
@@ -193,7 +217,7 @@ func (s *Service) ConfirmAddress(ctx context.Context, tx pgx.Tx, by access.Actor
 	if err := s.write(ctx, tx, u); err != nil {
 		return err
 	}
-	if err := s.bus.Publish(ctx, tx, Updated{By: by, Before: &before, After: u}); err != nil {
+	if err := s.deps.Bus.Publish(ctx, tx, Updated{By: by, Before: &before, After: u}); err != nil {
 		return err
 	}
 	return s.publishChanges(ctx, tx, by, &before, u, false)

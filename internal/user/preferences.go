@@ -32,7 +32,7 @@ func (s *Service) SetPreferences(ctx context.Context, userID int64, c Preference
 }
 
 func (s *Service) preferences(ctx context.Context, sql string, args ...any) (Preferences, error) {
-	p, err := postgres.One[Preferences](ctx, s.db, sql, args...)
+	p, err := postgres.One[Preferences](ctx, s.deps.DB, sql, args...)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return Preferences{}, fault.Missing("User")
 	}

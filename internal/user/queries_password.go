@@ -30,5 +30,12 @@ select email from (
 	sqlConfirmPrimary   = `update users set confirmed_at = $2, updated_at = $2 where id = $1 and confirmed_at is null`
 	sqlConfirmSecondary = `update emails set confirmed_at = $3, updated_at = $3 where user_id = $1 and address = $2 and confirmed_at is null`
 
+	sqlAdministrators = `
+select id from users where admin and kind = $1 and state = $2 and confirmed_at is not null and removal is null
+order by last_activity_on desc nulls last, id limit $3`
+
+	sqlCountPending = `
+select count(*) from (select from users where state <> 'active' and state = $1 and removal is null limit $2) waiting`
+
 	sqlUnlock = `update users set locked_at = null where id = $1 and locked_at <= $2`
 )

@@ -23,7 +23,7 @@ func (s *Service) lockPerson(ctx context.Context, tx pgx.Tx, id int64) (*User, e
 // findFor reads an account for someone who may be a stranger. Where the public
 // level is restricted, no account exists for strangers.
 func (s *Service) findFor(ctx context.Context, a access.Actor, ref string) (*User, error) {
-	if !a.SignedIn() && slices.Contains(s.settings.Current().RestrictedVisibilityLevels, "public") {
+	if !a.SignedIn() && slices.Contains(s.deps.Settings.Current().RestrictedVisibilityLevels, "public") {
 		return nil, fault.Missing("User")
 	}
 	return s.FindByRef(ctx, ref)

@@ -14,6 +14,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
@@ -36,30 +37,21 @@ type Deps struct {
 
 // Service is the use cases of accounts.
 type Service struct {
-	db       *postgres.DB
-	bus      *bus.Bus
-	queue    *jobqueue.Queue
-	settings *setting.Service
-	hasher   *secretbox.Hasher
-	clock    clock.Clock
-	log      *slog.Logger
-	baseURL  string
-	host     string
-	names    wire.Names
-	paid     bool
+	deps    Deps
+	baseURL string
+	host    string
 }
 
 // New puts the room together.
 func New(d Deps) *Service {
-	return &Service{
-		db: d.DB, bus: d.Bus, queue: d.Queue, settings: d.Settings, hasher: d.Hasher, clock: d.Clock, log: d.Log,
-		baseURL: d.ExternalURL.String(), host: d.ExternalURL.Hostname(), names: d.Names, paid: d.Paid,
-	}
+	return &Service{deps: deps.Complete(d), baseURL: d.ExternalURL.String(), host: d.ExternalURL.Hostname()}
 }
 
 // Find reads an account by id. It answers NotFound for one that is being
 // removed.
-func (s *Service) Find(ctx context.Context, id int64) (*User, error) { return s.FindIn(ctx, s.db, id) }
+func (s *Service) Find(ctx context.Context, id int64) (*User, error) {
+	return s.FindIn(ctx, s.deps.DB, id)
+}
 
 // FindIn is Find for whoever is in a transaction.
 func (s *Service) FindIn(ctx context.Context, q postgres.Querier, id int64) (*User, error) {
@@ -68,7 +60,7 @@ func (s *Service) FindIn(ctx context.Context, q postgres.Querier, id int64) (*Us
 
 // FindByUsername reads an account by its username, in any case.
 func (s *Service) FindByUsername(ctx context.Context, username string) (*User, error) {
-	return found(postgres.One[User](ctx, s.db, sqlByUsername, username))
+	return found(postgres.One[User](ctx, s.deps.DB, sqlByUsername, username))
 }
 
 // FindByRef reads an account by id when ref is all digits, else by username.
@@ -84,7 +76,7 @@ func (s *Service) Briefs(ctx context.Context, ids ...int64) (map[int64]Brief, er
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := postgres.All[Brief](ctx, s.db, sqlBriefs, ids)
+	rows, err := postgres.All[Brief](ctx, s.deps.DB, sqlBriefs, ids)
 	byID := make(map[int64]Brief, len(rows))
 	for _, b := range rows {
 		byID[b.ID] = b

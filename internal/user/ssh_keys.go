@@ -115,7 +115,7 @@ func rsaBits(key ssh.PublicKey) int {
 func (s *Service) SSHKeys(ctx context.Context, userID int64, page paging.Request) (paging.Result[SSHKey], error) {
 	l := postgres.From("ssh_keys k join users u on u.id = k.user_id").Columns(sshKeyColumns).
 		Where("k.user_id = ?", userID).Order(postgres.Key{Expr: "k.id"})
-	return paging.Fetch[SSHKey](ctx, s.db, l, page, nil)
+	return paging.Fetch[SSHKey](ctx, s.deps.DB, l, page, nil)
 }
 
 // FindSSHKeyOf reads a key of an account.
@@ -152,7 +152,7 @@ func (s *Service) FindSSHKeyByFingerprint(ctx context.Context, fingerprint strin
 }
 
 func (s *Service) sshKey(ctx context.Context, sql string, args ...any) (SSHKey, error) {
-	k, err := postgres.One[SSHKey](ctx, s.db, sql, args...)
+	k, err := postgres.One[SSHKey](ctx, s.deps.DB, sql, args...)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return SSHKey{}, fault.Missing("Key")
 	}
@@ -161,13 +161,13 @@ func (s *Service) sshKey(ctx context.Context, sql string, args ...any) (SSHKey, 
 
 // AddSSHKey gives an account a key that no other has.
 func (s *Service) AddSSHKey(ctx context.Context, by access.Actor, userID int64, n NewSSHKey) (k SSHKey, err error) {
-	now := s.clock.Now()
+	now := s.deps.Clock.Now()
 	key, err := n.check(now)
 	if err != nil {
 		return k, err
 	}
 	line := string(bytes.TrimSpace(ssh.MarshalAuthorizedKey(key)))
-	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		u, err := s.lockPerson(ctx, tx, userID)
 		if err != nil {
 			return err
@@ -177,14 +177,14 @@ func (s *Service) AddSSHKey(ctx context.Context, by access.Actor, userID int64, 
 		if err != nil {
 			return FingerprintFaults.Translate(err)
 		}
-		return s.bus.Publish(ctx, tx, Event{What: SSHKeyAdded, By: by, User: u, Message: "Added SSH key " + k.FingerprintSHA256})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: SSHKeyAdded, By: by, User: u, Message: "Added SSH key " + k.FingerprintSHA256})
 	})
 	return k, err
 }
 
 // RemoveSSHKey takes a key from its account.
 func (s *Service) RemoveSSHKey(ctx context.Context, by access.Actor, k SSHKey) error {
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		u, err := s.lock(ctx, tx, k.UserID)
 		if err != nil {
 			return err
@@ -196,6 +196,6 @@ func (s *Service) RemoveSSHKey(ctx context.Context, by access.Actor, k SSHKey) e
 		if tag.RowsAffected() == 0 {
 			return fault.Missing("Key")
 		}
-		return s.bus.Publish(ctx, tx, Event{What: SSHKeyRemoved, By: by, User: u, Message: "Removed SSH key " + k.FingerprintSHA256})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: SSHKeyRemoved, By: by, User: u, Message: "Removed SSH key " + k.FingerprintSHA256})
 	})
 }

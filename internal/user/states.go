@@ -104,14 +104,14 @@ func (u *User) activeSince(t time.Time) bool {
 
 // Move changes the state of an account.
 func (s *Service) Move(ctx context.Context, by access.Actor, id int64, m Move) (answer *bool, err error) {
-	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		u, err := s.lock(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		now := s.clock.Now()
+		now := s.deps.Clock.Now()
 		var next State
-		next, answer, err = transition(u, m, by, now, s.settings.Current().DeactivateDormantUsersPeriod)
+		next, answer, err = transition(u, m, by, now, s.deps.Settings.Current().DeactivateDormantUsersPeriod)
 		if err != nil || next == u.State {
 			return err
 		}
@@ -124,14 +124,14 @@ func (s *Service) Move(ctx context.Context, by access.Actor, id int64, m Move) (
 				return err
 			}
 		}
-		return s.bus.Publish(ctx, tx, Event{What: moved[m], By: by, User: u})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: moved[m], By: by, User: u})
 	})
 	return answer, err
 }
 
 // DisableTwoFactor takes the second factor off an account that lost it.
 func (s *Service) DisableTwoFactor(ctx context.Context, by access.Actor, id int64) error {
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		u, err := s.lock(ctx, tx, id)
 		if err != nil {
 			return err

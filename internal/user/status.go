@@ -90,11 +90,11 @@ func isEmoji(name string) bool {
 
 // Status reads what a person says at present.
 func (s *Service) Status(ctx context.Context, userID int64) (Status, error) {
-	return s.status(ctx, s.db, userID)
+	return s.status(ctx, s.deps.DB, userID)
 }
 
 func (s *Service) status(ctx context.Context, q postgres.Querier, userID int64) (Status, error) {
-	st, err := postgres.One[Status](ctx, q, sqlStatus, userID, s.clock.Now())
+	st, err := postgres.One[Status](ctx, q, sqlStatus, userID, s.deps.Clock.Now())
 	if errors.Is(err, postgres.ErrNoRows) {
 		return Status{}, nil
 	}
@@ -103,14 +103,14 @@ func (s *Service) status(ctx context.Context, q postgres.Querier, userID int64) 
 
 // ChangeStatus says something new. A status that says nothing is removed.
 func (s *Service) ChangeStatus(ctx context.Context, userID int64, c StatusChange) (st Status, err error) {
-	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := s.lock(ctx, tx, userID); err != nil {
 			return err
 		}
 		if st, err = s.status(ctx, tx, userID); err != nil {
 			return err
 		}
-		if err := c.apply(&st, s.clock.Now()); err != nil {
+		if err := c.apply(&st, s.deps.Clock.Now()); err != nil {
 			return err
 		}
 		if st.Empty() {

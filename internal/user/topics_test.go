@@ -17,8 +17,10 @@ import (
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/kit/wire"
+	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
+	"stithy/internal/platform/secretbox"
 	"stithy/internal/setting"
 	"stithy/internal/setting/settingtest"
 	"stithy/internal/user"
@@ -55,6 +57,7 @@ func newBench(t *testing.T) *bench {
 		DB: b.db, Bus: events, Settings: b.settings, Clock: b.clock,
 		Log:         slog.New(slog.NewTextHandler(t.Output(), nil)),
 		ExternalURL: &url.URL{Scheme: "https", Host: "forge.example"}, Names: wire.Names{Service: "svc", Errors: "errsvc"},
+		Queue: &jobqueue.Queue{}, Hasher: secretbox.NewHasher(1),
 	})
 	b.root = usertest.New(t, b.db, usertest.Named("root"), usertest.Admin())
 	b.ada = usertest.New(t, b.db, usertest.Named("ada"), usertest.With("name", "Ada Lovelace"))

@@ -21,7 +21,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attri
 		return nil, err
 	}
 	var u *User
-	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if u, err = s.lock(ctx, tx, id); err != nil {
 			return err
 		}
@@ -29,7 +29,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attri
 			return fault.Because(fault.Forbidden, "An internal user cannot be modified")
 		}
 		before := *u
-		u.UpdatedAt = s.clock.Now()
+		u.UpdatedAt = s.deps.Clock.Now()
 		a.apply(u)
 		var f fault.Fields
 		validate(u, &f)
@@ -40,7 +40,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attri
 			return err
 		}
 		if a.Password != nil {
-			checkPassword(*a.Password, u, s.settings.Current().MinimumPasswordLength, &f)
+			checkPassword(*a.Password, u, s.deps.Settings.Current().MinimumPasswordLength, &f)
 		}
 		if err := f.Err(); err != nil {
 			return err
@@ -66,7 +66,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attri
 				return err
 			}
 		}
-		if err := s.bus.Publish(ctx, tx, Updated{By: by, Before: &before, After: u}); err != nil {
+		if err := s.deps.Bus.Publish(ctx, tx, Updated{By: by, Before: &before, After: u}); err != nil {
 			return err
 		}
 		return s.publishChanges(ctx, tx, by, &before, u, hash != nil)
@@ -163,7 +163,7 @@ func (s *Service) publishChanges(ctx context.Context, tx pgx.Tx, by access.Actor
 		events = append(events, Event{What: PasswordChanged, By: by, User: after})
 	}
 	for _, e := range events {
-		if err := s.bus.Publish(ctx, tx, e); err != nil {
+		if err := s.deps.Bus.Publish(ctx, tx, e); err != nil {
 			return err
 		}
 	}
@@ -172,7 +172,7 @@ func (s *Service) publishChanges(ctx context.Context, tx pgx.Tx, by access.Actor
 
 // RemoveIdentity unlinks an account from one elsewhere.
 func (s *Service) RemoveIdentity(ctx context.Context, by access.Actor, u *User, provider string) error {
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, sqlDeleteIdentity, u.ID, provider)
 		if err != nil {
 			return err
@@ -180,6 +180,6 @@ func (s *Service) RemoveIdentity(ctx context.Context, by access.Actor, u *User, 
 		if tag.RowsAffected() == 0 {
 			return fault.Missing("Identity")
 		}
-		return s.bus.Publish(ctx, tx, Event{What: IdentityRemoved, By: by, User: u, Message: "Removed identity of " + provider})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: IdentityRemoved, By: by, User: u, Message: "Removed identity of " + provider})
 	})
 }

@@ -42,7 +42,7 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 func on[P, R any](s *Service, spec httpapi.Spec, handle func(context.Context, httpapi.Call[httpapi.None, P]) (R, error)) httpapi.Endpoint {
 	spec.Needs = access.Administer
 	return httpapi.On(spec, func(context.Context, access.Actor, P) (none httpapi.None, err error) {
-		if s.settings.Instance().Hosted {
+		if s.deps.Settings.Instance().Hosted {
 			err = fault.New(fault.NotFound)
 		}
 		return none, err

@@ -31,18 +31,19 @@ import (
 
 const path = "/admin/ci/variables"
 
-func newService(db *postgres.DB, b *bus.Bus) *variable.Service {
-	return on(db, b, settingtest.Instance())
+func newService(t testing.TB, db *postgres.DB, b *bus.Bus) *variable.Service {
+	return on(t, db, b, settingtest.Instance())
 }
 
 // on is the room on an instance whose settings are the defaults.
-func on(db *postgres.DB, b *bus.Bus, instance setting.Instance) *variable.Service {
-	settings := setting.New(db, bus.New(), clock.System(), slog.New(slog.DiscardHandler), instance)
-	return variable.New(db, b, secretbox.Random(), clock.System(), settings)
+func on(t testing.TB, db *postgres.DB, b *bus.Bus, instance setting.Instance) *variable.Service {
+	d := settingtest.Deps(t, db)
+	d.Instance = instance
+	return variable.New(variable.Deps{DB: db, Bus: b, Box: secretbox.Random(), Clock: clock.System(), Settings: setting.New(d)})
 }
 
 func newClient(t *testing.T) *httpapitest.Client {
-	return httpapitest.Serve(t, newService(postgrestest.New(t), bus.New()).Endpoints()...)
+	return httpapitest.Serve(t, newService(t, postgrestest.New(t), bus.New()).Endpoints()...)
 }
 
 func TestVariablesAreCreatedShownUpdatedAndDeleted(t *testing.T) {
@@ -65,7 +66,7 @@ func TestVariablesAreCreatedShownUpdatedAndDeleted(t *testing.T) {
 
 func TestOnlyAdministratorsReachVariablesWhateverTheyBring(t *testing.T) {
 	t.Parallel()
-	client := httpapitest.Serve(t, newService(nil, bus.New()).Endpoints()...)
+	client := httpapitest.Serve(t, newService(t, &postgres.DB{}, bus.New()).Endpoints()...)
 	for _, route := range []string{
 		"GET " + path, "POST " + path, "GET " + path + "/A", "PUT " + path + "/A", "DELETE " + path + "/A",
 	} {
@@ -79,7 +80,7 @@ func TestAHostedInstanceHasNoVariablesOfItsOwn(t *testing.T) {
 	t.Parallel()
 	instance := settingtest.Instance()
 	instance.Hosted = true
-	client := httpapitest.Serve(t, on(nil, bus.New(), instance).Endpoints()...).As(httpapitest.Admin)
+	client := httpapitest.Serve(t, on(t, &postgres.DB{}, bus.New(), instance).Endpoints()...).As(httpapitest.Admin)
 	client.Do(t, "GET", path, nil).Want(t, 404, `{"message":"404 Not Found"}`)
 	client.Do(t, "POST", path, nil).Want(t, 404, `{"message":"404 Not Found"}`)
 }
@@ -147,7 +148,7 @@ func TestVariablesAreListedInPagesByAge(t *testing.T) {
 func TestThereAreNeverMoreThan25Variables(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
-	client := httpapitest.Serve(t, newService(db, bus.New()).Endpoints()...).As(httpapitest.Admin)
+	client := httpapitest.Serve(t, newService(t, db, bus.New()).Endpoints()...).As(httpapitest.Admin)
 	const limit = `{"message":{"base":["Maximum number of ci instance level variables (25) exceeded"]}}`
 	var created atomic.Int32
 	var group sync.WaitGroup
@@ -178,7 +179,7 @@ func TestAnAdministratorDecidesHowManyVariablesThereMayBe(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
 	settings := settingtest.New(t, db)
-	s := variable.New(db, bus.New(), secretbox.Random(), clock.System(), settings)
+	s := variable.New(variable.Deps{DB: db, Bus: bus.New(), Box: secretbox.Random(), Clock: clock.System(), Settings: settings})
 	client := httpapitest.Serve(t, s.Endpoints()...).As(httpapitest.Admin)
 	most := func(n int) {
 		t.Helper()
@@ -233,7 +234,7 @@ func TestTheValueIsNeitherStoredNorLoggedNorTraced(t *testing.T) {
 		return nil
 	})
 	client := httpapitest.Start(t, &httpapi.Server{
-		Endpoints: newService(db, b).Endpoints(), Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Endpoints: newService(t, db, b).Endpoints(), Log: slog.New(slog.NewTextHandler(&log, nil)),
 	}).As(httpapitest.Admin)
 	body := `{"key":"SECRET","value":"` + canary + `"}`
 	client.Do(t, "POST", path, body).WantStatus(t, 201)
@@ -257,7 +258,7 @@ func TestTheValueIsNeitherStoredNorLoggedNorTraced(t *testing.T) {
 func TestASealedValueDoesNotOpenUnderAnotherKey(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
-	client := httpapitest.Serve(t, newService(db, bus.New()).Endpoints()...).As(httpapitest.Admin)
+	client := httpapitest.Serve(t, newService(t, db, bus.New()).Endpoints()...).As(httpapitest.Admin)
 	client.Do(t, "POST", path, `{"key":"A","value":"x"}`).WantStatus(t, 201)
 	if _, err := db.Exec(t.Context(), `update instance_variables set key = 'B'`); err != nil {
 		t.Fatal(err)
@@ -275,7 +276,7 @@ func TestEachActLeavesATraceWithTheKeyAlone(t *testing.T) {
 		deeds = append(deeds, e.(bus.Audited).Deed())
 		return nil
 	})
-	s := newService(postgrestest.New(t), b)
+	s := newService(t, postgrestest.New(t), b)
 	by := access.Actor{Person: &httpapitest.Admin}
 	v := &variable.Variable{Key: "A", Value: "x", Type: variable.EnvVar}
 	if err := s.Create(t.Context(), by, v); err != nil {

@@ -64,7 +64,7 @@ func placeOf(namespaceID, projectID *int64, key, scope string) string {
 }
 
 func (s *Service) openIn(r placeRow) (*Variable, error) {
-	value, err := s.box.Open(r.SealedValue, placeOf(r.NamespaceID, r.ProjectID, r.Key, r.EnvironmentScope))
+	value, err := s.deps.Box.Open(r.SealedValue, placeOf(r.NamespaceID, r.ProjectID, r.Key, r.EnvironmentScope))
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (s *Service) openIn(r placeRow) (*Variable, error) {
 
 func (s *Service) sealIn(of bus.Entity, v *Variable) ([]byte, error) {
 	namespaceID, projectID := keys(of)
-	return s.box.Seal([]byte(v.Value.Reveal()), placeOf(namespaceID, projectID, v.Key, v.Scope))
+	return s.deps.Box.Seal([]byte(v.Value.Reveal()), placeOf(namespaceID, projectID, v.Key, v.Scope))
 }
 
 // checkIn refuses what a variable of a place cannot be.
@@ -106,7 +106,7 @@ func missingIn(of bus.Entity) error {
 
 // ListIn reads a page of the variables of a group or project, oldest first.
 func (s *Service) ListIn(ctx context.Context, of bus.Entity, req paging.Request) (paging.Result[*Variable], error) {
-	rows, err := paging.Fetch[placeRow](ctx, s.db, listIn(of), req, nil)
+	rows, err := paging.Fetch[placeRow](ctx, s.deps.DB, listIn(of), req, nil)
 	if err != nil {
 		return paging.Result[*Variable]{}, fmt.Errorf("listing variables: %w", err)
 	}
@@ -123,7 +123,7 @@ func (s *Service) ListIn(ctx context.Context, of bus.Entity, req paging.Request)
 // one is given. A key that is there several times needs it.
 func (s *Service) FindIn(ctx context.Context, of bus.Entity, key string, scope *string) (*Variable, error) {
 	namespaceID, projectID := keys(of)
-	rows, err := postgres.All[placeRow](ctx, s.db, sqlInPlace, namespaceID, projectID, key, scope)
+	rows, err := postgres.All[placeRow](ctx, s.deps.DB, sqlInPlace, namespaceID, projectID, key, scope)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("reading a variable: %w", err)
@@ -162,7 +162,7 @@ func (s *Service) CreateIn(ctx context.Context, by access.Actor, of bus.Entity, 
 	if namespaceID != nil {
 		most, noun = mostOfGroup, "group"
 	}
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		used, err := postgres.Value[int](ctx, tx, sqlCountIn, namespaceID, projectID, most)
 		if err != nil {
 			return fmt.Errorf("counting variables: %w", err)
@@ -171,11 +171,11 @@ func (s *Service) CreateIn(ctx context.Context, by access.Actor, of bus.Entity, 
 			return fault.Field("base", "Maximum number of %s ci variables (%d) exceeded", noun, most)
 		}
 		v.ID, err = postgres.Value[int64](ctx, tx, sqlCreateIn, namespaceID, projectID, v.Key, v.Scope, sealed, v.Type, v.Protected, v.Masked,
-			v.Hidden, v.Raw, v.Description, s.clock.Now())
+			v.Hidden, v.Raw, v.Description, s.deps.Clock.Now())
 		if err != nil {
 			return taken(v).Translate(err)
 		}
-		return s.bus.Publish(ctx, tx, Event{What: Created, By: by, In: of, ID: v.ID, Key: v.Key})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, In: of, ID: v.ID, Key: v.Key})
 	})
 }
 
@@ -183,7 +183,7 @@ func (s *Service) CreateIn(ctx context.Context, by access.Actor, of bus.Entity, 
 // alone.
 func (s *Service) UpdateIn(ctx context.Context, by access.Actor, of bus.Entity, id int64, change func(*Variable)) (v *Variable, err error) {
 	namespaceID, projectID := keys(of)
-	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		r, err := postgres.One[placeRow](ctx, tx, sqlLockInPlace, namespaceID, projectID, id)
 		if errors.Is(err, postgres.ErrNoRows) {
 			return missingIn(of)
@@ -202,10 +202,10 @@ func (s *Service) UpdateIn(ctx context.Context, by access.Actor, of bus.Entity, 
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, sqlUpdateIn, v.ID, v.Scope, sealed, v.Type, v.Protected, v.Masked, v.Raw, v.Description, s.clock.Now()); err != nil {
+		if _, err := tx.Exec(ctx, sqlUpdateIn, v.ID, v.Scope, sealed, v.Type, v.Protected, v.Masked, v.Raw, v.Description, s.deps.Clock.Now()); err != nil {
 			return taken(v).Translate(err)
 		}
-		return s.bus.Publish(ctx, tx, Event{What: Updated, By: by, In: of, ID: v.ID, Key: v.Key})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Updated, By: by, In: of, ID: v.ID, Key: v.Key})
 	})
 	return v, err
 }
@@ -213,7 +213,7 @@ func (s *Service) UpdateIn(ctx context.Context, by access.Actor, of bus.Entity, 
 // DeleteIn removes a variable of a group or project.
 func (s *Service) DeleteIn(ctx context.Context, by access.Actor, of bus.Entity, v *Variable) error {
 	namespaceID, projectID := keys(of)
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		done, err := tx.Exec(ctx, sqlDeleteIn, namespaceID, projectID, v.ID)
 		if err != nil {
 			return fmt.Errorf("deleting a variable: %w", err)
@@ -221,6 +221,6 @@ func (s *Service) DeleteIn(ctx context.Context, by access.Actor, of bus.Entity, 
 		if done.RowsAffected() == 0 {
 			return missingIn(of)
 		}
-		return s.bus.Publish(ctx, tx, Event{What: Deleted, By: by, In: of, ID: v.ID, Key: v.Key})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Deleted, By: by, In: of, ID: v.ID, Key: v.Key})
 	})
 }

@@ -20,6 +20,8 @@ import (
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/secretbox"
@@ -54,15 +56,23 @@ func newWorld(t testing.TB) *world {
 	names := wire.Names{Service: "svc", Errors: "errsvc"}
 	events := bus.New()
 	settings := settingtest.New(t, w.db)
-	users := user.New(user.Deps{DB: w.db, Bus: events, Settings: settings, Clock: now, Log: log, ExternalURL: home, Names: names})
+	users := user.New(user.Deps{
+		DB: w.db, Bus: events, Settings: settings, Clock: now, Log: log, ExternalURL: home, Names: names,
+		Queue: &jobqueue.Queue{}, Hasher: secretbox.NewHasher(1),
+	})
 	tokens := token.New(token.Deps{
 		DB: w.db, Bus: events, Box: w.box, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: home, Names: names,
+		OAuth: tokentest.NoResolver{}, Jobs: tokentest.NoResolver{},
 	})
-	groups := group.New(group.Deps{DB: w.db, Bus: events, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: home.String()})
+	groups := group.New(group.Deps{
+		DB: w.db, Bus: events, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: home.String(),
+		Queue: &jobqueue.Queue{}, Projects: grouptest.NoProjects{},
+	})
 	projects := project.New(project.Deps{
 		DB: w.db, Bus: events, Settings: settings, Users: users, Groups: groups, Clock: now, Log: log, ExternalURL: home.String(), Names: names,
+		Queue: &jobqueue.Queue{}, Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
 	})
-	w.variables = variable.New(w.db, events, w.box, now, settings)
+	w.variables = variable.New(variable.Deps{DB: w.db, Bus: events, Box: w.box, Clock: now, Settings: settings})
 	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		if a, ok := e.(bus.Audited); ok {
 			w.mu.Lock()

@@ -13,24 +13,26 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/paging"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/setting"
 )
 
-// Service is the use cases of variables.
-type Service struct {
-	db       *postgres.DB
-	bus      *bus.Bus
-	box      *secretbox.Box
-	clock    clock.Clock
-	settings *setting.Service
+// Deps is what the room needs.
+type Deps struct {
+	DB       *postgres.DB
+	Bus      *bus.Bus
+	Box      *secretbox.Box
+	Clock    clock.Clock
+	Settings *setting.Service
 }
 
-// New makes a Service.
-func New(db *postgres.DB, b *bus.Bus, box *secretbox.Box, now clock.Clock, settings *setting.Service) *Service {
-	return &Service{db: db, bus: b, box: box, clock: now, settings: settings}
-}
+// Service is the use cases of variables.
+type Service struct{ deps Deps }
+
+// New puts the room together.
+func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
 // row is a variable as it is stored.
 type row struct {
@@ -48,7 +50,7 @@ type row struct {
 func place(key string) string { return "instance_variables.sealed_value:" + key }
 
 func (s *Service) open(r row) (*Variable, error) {
-	value, err := s.box.Open(r.SealedValue, place(r.Key))
+	value, err := s.deps.Box.Open(r.SealedValue, place(r.Key))
 	if err != nil {
 		return nil, err
 	}
@@ -59,13 +61,13 @@ func (s *Service) open(r row) (*Variable, error) {
 }
 
 func (s *Service) seal(v *Variable) ([]byte, error) {
-	return s.box.Seal([]byte(v.Value.Reveal()), place(v.Key))
+	return s.deps.Box.Seal([]byte(v.Value.Reveal()), place(v.Key))
 }
 
 // List reads a page of the instance's variables, oldest first.
 func (s *Service) List(ctx context.Context, req paging.Request) (paging.Result[*Variable], error) {
 	list := postgres.From("instance_variables v").Columns(columns).Order(postgres.Key{Expr: "v.id"})
-	rows, err := paging.Fetch[row](ctx, s.db, list, req, nil)
+	rows, err := paging.Fetch[row](ctx, s.deps.DB, list, req, nil)
 	if err != nil {
 		return paging.Result[*Variable]{}, fmt.Errorf("listing variables: %w", err)
 	}
@@ -80,7 +82,7 @@ func (s *Service) List(ctx context.Context, req paging.Request) (paging.Result[*
 
 // Find reads a variable by its exact key.
 func (s *Service) Find(ctx context.Context, key string) (*Variable, error) {
-	return s.find(ctx, s.db, sqlByKey, key)
+	return s.find(ctx, s.deps.DB, sqlByKey, key)
 }
 
 func (s *Service) find(ctx context.Context, q postgres.Querier, sql, key string) (*Variable, error) {
@@ -106,16 +108,16 @@ func (s *Service) Create(ctx context.Context, by access.Actor, v *Variable) erro
 	if err != nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
-		if err := room(ctx, tx, v.Key, s.settings.Current().CIInstanceLevelVariables); err != nil {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		if err := room(ctx, tx, v.Key, s.deps.Settings.Current().CIInstanceLevelVariables); err != nil {
 			return err
 		}
 		v.ID, err = postgres.Value[int64](ctx, tx, sqlCreate,
-			v.Key, sealed, v.Type, v.Protected, v.Masked, v.Raw, v.Description, s.clock.Now())
+			v.Key, sealed, v.Type, v.Protected, v.Masked, v.Raw, v.Description, s.deps.Clock.Now())
 		if err != nil {
 			return fmt.Errorf("creating a variable: %w", err)
 		}
-		return s.bus.Publish(ctx, tx, Event{What: Created, By: by, ID: v.ID, Key: v.Key})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, ID: v.ID, Key: v.Key})
 	})
 }
 
@@ -144,7 +146,7 @@ func room(ctx context.Context, tx pgx.Tx, key string, most int) error {
 
 // Update changes a variable. change must leave the key alone.
 func (s *Service) Update(ctx context.Context, by access.Actor, key string, change func(*Variable)) (v *Variable, err error) {
-	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if v, err = s.find(ctx, tx, sqlLock, key); err != nil {
 			return err
 		}
@@ -157,17 +159,17 @@ func (s *Service) Update(ctx context.Context, by access.Actor, key string, chang
 			return err
 		}
 		if _, err := tx.Exec(ctx, sqlUpdate,
-			v.ID, sealed, v.Type, v.Protected, v.Masked, v.Raw, v.Description, s.clock.Now()); err != nil {
+			v.ID, sealed, v.Type, v.Protected, v.Masked, v.Raw, v.Description, s.deps.Clock.Now()); err != nil {
 			return fmt.Errorf("updating a variable: %w", err)
 		}
-		return s.bus.Publish(ctx, tx, Event{What: Updated, By: by, ID: v.ID, Key: v.Key})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Updated, By: by, ID: v.ID, Key: v.Key})
 	})
 	return v, err
 }
 
 // Delete removes a variable from the instance.
 func (s *Service) Delete(ctx context.Context, by access.Actor, key string) error {
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		id, err := postgres.Value[int64](ctx, tx, sqlDelete, key)
 		if errors.Is(err, postgres.ErrNoRows) {
 			return missing()
@@ -175,6 +177,6 @@ func (s *Service) Delete(ctx context.Context, by access.Actor, key string) error
 		if err != nil {
 			return fmt.Errorf("deleting a variable: %w", err)
 		}
-		return s.bus.Publish(ctx, tx, Event{What: Deleted, By: by, ID: id, Key: key})
+		return s.deps.Bus.Publish(ctx, tx, Event{What: Deleted, By: by, ID: id, Key: key})
 	})
 }

@@ -17,6 +17,31 @@ import (
 
 var counter atomic.Int64
 
+// NoCode is for a room of projects without a room of repositories above it:
+// all of them are empty.
+type NoCode struct{}
+
+// Digests knows of none.
+func (NoCode) Digests(context.Context, []int64) (map[int64]project.Digest, error) { return nil, nil }
+
+// Begin makes no commit.
+func (NoCode) Begin(context.Context, *project.Project) error { return nil }
+
+// HasBranch takes any name.
+func (NoCode) HasBranch(context.Context, *project.Project, string) (bool, error) { return true, nil }
+
+// FollowHead changes nothing.
+func (NoCode) FollowHead(context.Context, *project.Project) error { return nil }
+
+// NoJobTokens is for a room of projects without a room that knows tokens of
+// jobs above it: each is a stranger's.
+type NoJobTokens struct{}
+
+// Reach is none.
+func (NoJobTokens) Reach(context.Context, access.Actor, *project.Project) (project.Reach, error) {
+	return project.Outside, nil
+}
+
 // Option says what matters about a seeded project.
 type Option func(*seed)
 

@@ -4,6 +4,7 @@ package repositorytest
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"maps"
 	"slices"
@@ -11,10 +12,31 @@ import (
 	"time"
 
 	"stithy/internal/gitstore"
+	"stithy/internal/kit/fault"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
 )
+
+// NoLargeFiles is for a room of repositories without a room of large files
+// above it. It takes every pointer, and has nothing that one stands for.
+type NoLargeFiles struct{}
+
+// Missing misses none.
+func (NoLargeFiles) Missing(context.Context, int64, []string) ([]string, error) { return nil, nil }
+
+// Has has none.
+func (NoLargeFiles) Has(context.Context, int64) (bool, error) { return false, nil }
+
+// Size finds none.
+func (NoLargeFiles) Size(context.Context, int64, string) (int64, error) {
+	return 0, fault.Missing("Object")
+}
+
+// Open finds none.
+func (NoLargeFiles) Open(context.Context, int64, string) (int64, io.ReadCloser, error) {
+	return 0, nil, fault.Missing("Object")
+}
 
 // Store opens a store on folders that go with the test.
 func Store(t testing.TB, names ...string) *gitstore.Store {

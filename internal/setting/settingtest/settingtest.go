@@ -2,10 +2,12 @@
 package settingtest
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 
 	"stithy/internal/kit/bus"
+	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/postgres"
@@ -19,10 +21,24 @@ func Instance() setting.Instance {
 	}
 }
 
-// New is the settings of a database, loaded. Nobody listens to its events.
+// Deps is what the settings of a database need. Nobody listens to their events,
+// and no feature flag knows single actors.
+func Deps(t testing.TB, db *postgres.DB) setting.Deps {
+	return setting.Deps{
+		DB: db, Bus: bus.New(), Clock: clock.System(), Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Instance: Instance(), Actors: noActors{},
+	}
+}
+
+type noActors struct{}
+
+func (noActors) FindActor(_ context.Context, kind, _ string) (setting.Actor, error) {
+	return "", fault.Missing(kind)
+}
+
+// New is the settings of a database, loaded.
 func New(t testing.TB, db *postgres.DB) *setting.Service {
 	t.Helper()
-	s := setting.New(db, bus.New(), clock.System(), slog.New(slog.NewTextHandler(t.Output(), nil)), Instance())
+	s := setting.New(Deps(t, db))
 	if err := s.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}

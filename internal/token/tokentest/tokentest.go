@@ -8,7 +8,16 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
+	"stithy/internal/user"
 )
+
+// NoResolver knows no secret of its kind.
+type NoResolver struct{}
+
+// Bearer finds nobody.
+func (NoResolver) Bearer(context.Context, access.Presented) (*user.User, access.Credential, error) {
+	return nil, access.Credential{}, nil
+}
 
 // New seeds a token that does not expire and returns its secret. Without
 // scopes it has api.
