@@ -14,11 +14,11 @@ import (
 // the transaction of its event.
 func (a *App) react(events *bus.Bus) {
 	// What an administrator does leaves a trace.
-	events.Always(a.Audit.Witness)
+	events.OnAny(a.Audit.Record)
 
 	// Who was kept out, or whose password changed, is signed out everywhere.
-	bus.When(events, func(ctx context.Context, tx pgx.Tx, e user.Event) error {
-		switch e.What {
+	bus.On(events, func(ctx context.Context, tx pgx.Tx, e user.Event) error {
+		switch e.Action {
 		case user.WasBlocked, user.WasBanned, user.WasDeactivated, user.PasswordChanged, user.TwoFactorEnabled, user.TwoFactorDisabled, user.Destroyed:
 			return a.Tokens.EndSessions(ctx, tx, e.User.ID)
 		}
@@ -26,49 +26,49 @@ func (a *App) react(events *bus.Bus) {
 	})
 
 	// So is who changes the second factor: the browser that did it signs in anew.
-	bus.When(events, func(ctx context.Context, tx pgx.Tx, e signin.Event) error {
+	bus.On(events, func(ctx context.Context, tx pgx.Tx, e signin.Event) error {
 		return a.Tokens.EndSessions(ctx, tx, e.By.ID())
 	})
 
 	// New addresses are asked for proof; what stood on a password or a second
 	// factor goes with it.
-	bus.When(events, a.SignIns.OnUser)
-	bus.When(events, a.SignIns.OnResetWanted)
+	bus.On(events, a.SignIns.OnUser)
+	bus.On(events, a.SignIns.OnResetWanted)
 
 	// An account has its namespace, which goes with it; groups keep an owner.
-	bus.When(events, a.Groups.OnUser)
-	bus.When(events, a.Groups.OnUserUpdated)
-	bus.When(events, a.Groups.OnUserLeaving)
-	bus.When(events, a.Groups.OnUserRemoving)
+	bus.On(events, a.Groups.OnUser)
+	bus.On(events, a.Groups.OnUserUpdated)
+	bus.On(events, a.Groups.OnUserLeaving)
+	bus.On(events, a.Groups.OnUserRemoving)
 
 	// Projects go where their group goes.
-	bus.When(events, a.Projects.OnGroupMarked)
-	bus.When(events, a.Projects.OnGroupLowering)
-	bus.When(events, a.Projects.OnNamespaceRemoving)
+	bus.On(events, a.Projects.OnGroupMarked)
+	bus.On(events, a.Projects.OnGroupLowering)
+	bus.On(events, a.Projects.OnNamespaceRemoving)
 
 	// A repository comes with a fork or from elsewhere, and goes with its project.
-	bus.When(events, a.Repositories.OnProject)
-	bus.When(events, a.Repositories.OnPushed)
-	bus.When(events, a.Repositories.OnForked)
-	bus.When(events, a.Repositories.OnImportAsked)
-	bus.When(events, a.Repositories.OnProjectRemoving)
-	bus.When(events, a.LFS.OnForked)
-	bus.When(events, a.LFS.OnProjectRemoving)
-	bus.When(events, a.Artifacts.OnProjectRemoving)
-	bus.When(events, a.Runners.OnProjectRemoving)
+	bus.On(events, a.Repositories.OnProject)
+	bus.On(events, a.Repositories.OnPushed)
+	bus.On(events, a.Repositories.OnForked)
+	bus.On(events, a.Repositories.OnImportAsked)
+	bus.On(events, a.Repositories.OnProjectRemoving)
+	bus.On(events, a.LFS.OnForked)
+	bus.On(events, a.LFS.OnProjectRemoving)
+	bus.On(events, a.Artifacts.OnProjectRemoving)
+	bus.On(events, a.Runners.OnProjectRemoving)
 
 	// A job that waits for a runner stands in the queue, in the transaction that
 	// lets it wait; one that ended leaves a closed log.
-	bus.When(events, a.Dispatch.OnJobQueued)
-	bus.When(events, a.Dispatch.OnJobUnqueued)
-	bus.When(events, a.Dispatch.OnJobFinished)
+	bus.On(events, a.Dispatch.OnJobQueued)
+	bus.On(events, a.Dispatch.OnJobUnqueued)
+	bus.On(events, a.Dispatch.OnJobFinished)
 
 	// What was pushed runs.
-	bus.When(events, a.Pipelines.OnPushed)
+	bus.On(events, a.Pipelines.OnPushed)
 
 	// A bot lives as long as its token, its membership and its place.
-	bus.When(events, a.Bots.OnToken)
-	bus.When(events, a.Bots.OnMember)
-	bus.When(events, a.Bots.OnNamespaceRemoving)
-	bus.When(events, a.Bots.OnProjectRemoving)
+	bus.On(events, a.Bots.OnToken)
+	bus.On(events, a.Bots.OnMember)
+	bus.On(events, a.Bots.OnNamespaceRemoving)
+	bus.On(events, a.Bots.OnProjectRemoving)
 }

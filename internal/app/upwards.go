@@ -49,7 +49,7 @@ type actors struct{ users *user.Service }
 
 func (f actors) FindActor(ctx context.Context, kind, ref string) (setting.Actor, error) {
 	if kind != "user" {
-		return "", fault.Missing(kind)
+		return "", fault.NotFoundf("%s", kind)
 	}
 	u, err := f.users.FindByUsername(ctx, ref)
 	if err != nil {

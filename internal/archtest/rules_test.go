@@ -47,7 +47,7 @@ var floors = [][]string{
 	{"artifact", "runner", "variable"},
 	{"pipeline"},
 	{"dispatch"},
-	// witnesses: no room imports them
+	// listeners: no room imports them
 	{"audit"},
 	// pages: what several areas need, then the areas, which never import each other
 	{"web/grouppage", "web/jobstatus", "web/projectpage"},

@@ -23,14 +23,14 @@ var figure = regexp.MustCompile(`\d+(?:\.\d+)?`)
 // coveragePattern compiles what a configuration says, with or without slashes.
 func coveragePattern(pattern string) (*regexp.Regexp, error) {
 	if len(pattern) > maxPattern {
-		return nil, fault.Because(fault.Rejected, "the pattern is too long")
+		return nil, fault.WithReason(fault.Rejected, "the pattern is too long")
 	}
 	if inner, ok := strings.CutPrefix(pattern, "/"); ok {
 		pattern = strings.TrimSuffix(inner, "/")
 	}
 	re, err := regexp.Compile("(?m)" + pattern)
 	if err != nil {
-		return nil, fault.Because(fault.Rejected, "the pattern is not valid")
+		return nil, fault.WithReason(fault.Rejected, "the pattern is not valid")
 	}
 	return re, nil
 }

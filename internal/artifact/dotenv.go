@@ -20,10 +20,10 @@ const (
 )
 
 var (
-	errDotenvForm  = fault.Because(fault.Rejected, "Invalid Format")
-	errDotenvSize  = fault.Because(fault.Rejected, "Dotenv Artifact Too Big. Maximum Allowable Size: %d", maxDotenv)
-	errDotenvCount = fault.Because(fault.Rejected, "Dotenv files cannot have more than %d variables", maxDotenvPairs)
-	errDotenvKey   = fault.Because(fault.Rejected, "Validation failed: Key can contain only letters, digits and '_'.")
+	errDotenvForm  = fault.WithReason(fault.Rejected, "Invalid Format")
+	errDotenvSize  = fault.WithReason(fault.Rejected, "Dotenv Artifact Too Big. Maximum Allowable Size: %d", maxDotenv)
+	errDotenvCount = fault.WithReason(fault.Rejected, "Dotenv files cannot have more than %d variables", maxDotenvPairs)
+	errDotenvKey   = fault.WithReason(fault.Rejected, "Validation failed: Key can contain only letters, digits and '_'.")
 	dotenvKey      = regexp.MustCompile(`^[A-Za-z0-9_]{1,255}$`)
 )
 

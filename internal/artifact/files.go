@@ -24,12 +24,12 @@ import (
 )
 
 var (
-	errTooLarge = fault.Say(fault.TooLarge, "file size has reached maximum size limit")
-	errType     = fault.Say(fault.BadParams, "artifact_type does not have a valid value")
-	errBusy     = fault.Because(fault.Rejected, "too many uploads of the same type have not ended")
-	errTwice    = fault.Because(fault.Rejected, "another artifact of the same type already exists")
-	errNoFile   = fault.Missing("File")
-	errStore    = fault.Say(fault.Unavailable, "The store of files cannot be reached. Try again in a minute; if this stays, tell an administrator.")
+	errTooLarge = fault.WithMessage(fault.TooLarge, "file size has reached maximum size limit")
+	errType     = fault.WithMessage(fault.BadParams, "artifact_type does not have a valid value")
+	errBusy     = fault.WithReason(fault.Rejected, "too many uploads of the same type have not ended")
+	errTwice    = fault.WithReason(fault.Rejected, "another artifact of the same type already exists")
+	errNoFile   = fault.NotFoundf("File")
+	errStore    = fault.WithMessage(fault.Unavailable, "The store of files cannot be reached. Try again in a minute; if this stays, tell an administrator.")
 )
 
 // told is a failure of the store in words for those who wait; what the store

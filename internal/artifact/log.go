@@ -37,9 +37,9 @@ func (e *OffsetError) Error() string {
 }
 
 var (
-	errClosed  = fault.Because(fault.Forbidden, "Job is not running")
-	errErased  = fault.Because(fault.Forbidden, "Job has been erased!")
-	errLogSize = fault.Say(fault.TooLarge, "The log of the job has reached its limit.")
+	errClosed  = fault.WithReason(fault.Forbidden, "Job is not running")
+	errErased  = fault.WithReason(fault.Forbidden, "Job has been erased!")
+	errLogSize = fault.WithMessage(fault.TooLarge, "The log of the job has reached its limit.")
 )
 
 // logRow is what is known of a log.
@@ -112,7 +112,7 @@ func (s *Service) AppendLog(ctx context.Context, jobID, offset int64, chunk []by
 	case err != nil:
 		return 0, err
 	case !found:
-		return 0, fault.Missing("Log")
+		return 0, fault.NotFoundf("Log")
 	case l.ErasedAt != nil:
 		return l.Size, errErased
 	case l.ClosedAt != nil:

@@ -38,7 +38,7 @@ const (
 	scanned = 1 << 20
 )
 
-var errNotZip = fault.Because(fault.Rejected, "the file is not an archive that can be read")
+var errNotZip = fault.WithReason(fault.Rejected, "the file is not an archive that can be read")
 
 // goodName reports whether the name of an entry is a path below the archive,
 // and nothing else to anyone who reads it.

@@ -1,4 +1,4 @@
-// Package audit keeps the trail of administrative acts. It is a witness: it
+// Package audit keeps the trail of administrative acts. It
 // listens to the bus, and no room knows it. A row is written in the
 // transaction of the act, so that neither exists without the other, and is
 // never changed afterwards.
@@ -20,7 +20,7 @@ import (
 // anonymous is the author of acts that nobody signed in for.
 const anonymous = -1
 
-// record is a deed as the table holds it.
+// record is an audit record as the table holds it.
 type record struct {
 	authorID      int64
 	authorName    string
@@ -32,9 +32,9 @@ type record struct {
 	details       []byte
 }
 
-// newRecord spells a deed out. Under sudo the author is the person acted as,
+// newRecord spells an audit record out. Under sudo the author is the person acted as,
 // and the administrator behind stays in the record.
-func newRecord(d bus.Deed, names wire.Names) (record, error) {
+func newRecord(d bus.AuditRecord, names wire.Names) (record, error) {
 	r := record{authorID: anonymous, authorName: "An unauthenticated user", entityPath: d.Entity.Path}
 	details := map[string]any{}
 	class := "UnauthenticatedAuthor"

@@ -29,10 +29,10 @@ func at(text string) func() time.Time {
 	return func() time.Time { return moment }
 }
 
-type deed bus.Deed
+type event bus.AuditRecord
 
-func (deed) EventName() string { return "deed" }
-func (d deed) Deed() bus.Deed  { return bus.Deed(d) }
+func (event) EventName() string              { return "event" }
+func (e event) AuditRecord() bus.AuditRecord { return bus.AuditRecord(e) }
 
 type unremarkable struct{}
 
@@ -50,10 +50,10 @@ type row struct {
 	Details       json.RawMessage
 }
 
-func witness(t *testing.T, d bus.Deed) (r row, details map[string]any) {
+func recorded(t *testing.T, d bus.AuditRecord) (r row, details map[string]any) {
 	t.Helper()
 	tx := postgrestest.Tx(t)
-	if err := audit.New(audit.Deps{DB: &postgres.DB{}, Clock: at("2026-11-15T12:00:00Z"), Names: names}).Witness(t.Context(), tx, deed(d)); err != nil {
+	if err := audit.New(audit.Deps{DB: &postgres.DB{}, Clock: at("2026-11-15T12:00:00Z"), Names: names}).Record(t.Context(), tx, event(d)); err != nil {
 		t.Fatal(err)
 	}
 	r, err := postgres.One[row](t.Context(), tx, `select event_type, author_id, author_name, entity_type, entity_path, target_type,
@@ -70,7 +70,7 @@ func witness(t *testing.T, d bus.Deed) (r row, details map[string]any) {
 func TestADeedIsWrittenDown(t *testing.T) {
 	t.Parallel()
 	root := access.Person{ID: 1, Name: "Root", Email: "root@example.com"}
-	r, details := witness(t, bus.Deed{
+	r, details := recorded(t, bus.AuditRecord{
 		Type: "user_email_address_updated", By: access.Actor{Person: &root, Address: netip.MustParseAddr("192.0.2.1")},
 		Entity: bus.Entity{Kind: bus.OfUser, ID: 7, Path: "ann", Name: "Ann"},
 		Change: &bus.Change{What: "email address", From: "a@example.com", To: "b@example.com"},
@@ -90,7 +90,7 @@ func TestADeedIsWrittenDown(t *testing.T) {
 
 func TestADeedOfTheInstanceNamesItsPathAndNobody(t *testing.T) {
 	t.Parallel()
-	r, details := witness(t, bus.Deed{
+	r, details := recorded(t, bus.AuditRecord{
 		Type: "ci_instance_variable_created", Entity: bus.Instance(), Message: "Added <b>KEY</b> &lt;script&gt;",
 		Target: bus.Target{Type: "Ci::InstanceVariable", ID: 3, Details: "KEY"}, Add: "variable",
 	})
@@ -105,7 +105,7 @@ func TestADeedOfTheInstanceNamesItsPathAndNobody(t *testing.T) {
 func TestDO09_LongTextsAreCutToTheirColumns(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ä", 70_000)
-	r, _ := witness(t, bus.Deed{
+	r, _ := recorded(t, bus.AuditRecord{
 		Type: "user_created", By: access.Actor{Person: &access.Person{ID: 1, Name: long}},
 		Entity: bus.Entity{Kind: bus.OfUser, ID: 7, Path: long, Name: long},
 		Change: &bus.Change{What: "name", From: long, To: long}, Message: long,
@@ -118,7 +118,7 @@ func TestDO09_LongTextsAreCutToTheirColumns(t *testing.T) {
 func TestAnEventWithoutADeedLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	tx := postgrestest.Tx(t)
-	if err := audit.New(audit.Deps{DB: &postgres.DB{}, Clock: at("2026-11-15T12:00:00Z"), Names: names}).Witness(t.Context(), tx, unremarkable{}); err != nil {
+	if err := audit.New(audit.Deps{DB: &postgres.DB{}, Clock: at("2026-11-15T12:00:00Z"), Names: names}).Record(t.Context(), tx, unremarkable{}); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := postgres.Value[int](t.Context(), tx, `select count(*) from audit_events`); n != 0 || err != nil {
@@ -133,7 +133,7 @@ func TestPartitionsAreMadeAheadAndAgain(t *testing.T) {
 	// A row that came before its partition stays where it is.
 	stray := audit.New(audit.Deps{DB: db, Clock: at("2026-12-24T12:00:00Z"), Names: names})
 	if err := db.InTx(t.Context(), func(tx pgx.Tx) error {
-		return stray.Witness(t.Context(), tx, deed{Type: "x", Entity: bus.Instance()})
+		return stray.Record(t.Context(), tx, event{Type: "x", Entity: bus.Instance()})
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestARolledBackActLeavesNoTrace(t *testing.T) {
 	db := postgrestest.New(t)
 	s, undo := audit.New(audit.Deps{DB: db, Clock: at("2026-11-15T12:00:00Z"), Names: names}), errors.New("undo")
 	err := db.InTx(t.Context(), func(tx pgx.Tx) error {
-		if err := s.Witness(t.Context(), tx, deed{Type: "x", Entity: bus.Instance()}); err != nil {
+		if err := s.Record(t.Context(), tx, event{Type: "x", Entity: bus.Instance()}); err != nil {
 			return err
 		}
 		return undo

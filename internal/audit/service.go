@@ -28,14 +28,14 @@ type Service struct{ deps Deps }
 // New puts the room together.
 func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
-// Witness writes down every event that says what was done. It runs in the
+// Record writes down every event that says what was done. It runs in the
 // transaction of the act.
-func (s *Service) Witness(ctx context.Context, tx pgx.Tx, e bus.Event) error {
+func (s *Service) Record(ctx context.Context, tx pgx.Tx, e bus.Event) error {
 	audited, ok := e.(bus.Audited)
 	if !ok {
 		return nil
 	}
-	d := audited.Deed()
+	d := audited.AuditRecord()
 	r, err := newRecord(d, s.deps.Names)
 	if err != nil {
 		return err

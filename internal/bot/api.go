@@ -84,7 +84,7 @@ func (s *Service) loadToken(find member.Finder) func(context.Context, access.Act
 		}
 		t, err := s.Find(ctx, src.Entity, p.TokenID)
 		if err == nil && !manages(a, src) {
-			err = fault.Because(fault.Rejected, "%s cannot delete %s", a.Person.Name, t.BotName)
+			err = fault.WithReason(fault.Rejected, "%s cannot delete %s", a.Person.Name, t.BotName)
 		}
 		return &owned{src, t}, err
 	}
@@ -121,7 +121,7 @@ func (s *Service) present(t Token) entity {
 // presentOnce shows a new token, or says in a sentence what is wrong with it.
 func (s *Service) presentOnce(t Token, secret secretbox.Secret, err error) (entityOnce, error) {
 	if text, ok := token.Sentence(err); ok {
-		err = fault.Because(fault.Rejected, "%s", text)
+		err = fault.WithReason(fault.Rejected, "%s", text)
 	}
 	return entityOnce{entity: s.present(t), Token: secret.Reveal()}, err
 }

@@ -73,8 +73,8 @@ func TestATokenIsABotWithARoleInOnePlace(t *testing.T) {
 		if !shown.Bot {
 			t.Error("the account does not look like a bot")
 		}
-		deeds := w.taken()
-		last := deeds[len(deeds)-1]
+		records := w.taken()
+		last := records[len(records)-1]
 		if last.Type != c.noun+"_access_token_created" || last.Entity.ID != c.placeID || !last.By.Is(c.maker.ID) || last.Target.ID != u.ID ||
 			last.Message != "Created "+c.noun+" access token with token_id: "+id(got.ID)+" with scopes: [read_api api] and Developer access level." {
 			t.Errorf("the trail says %+v", last)
@@ -352,8 +352,8 @@ func TestARevokedTokenTakesItsBotAlong(t *testing.T) {
 			and (select revoked_at is not null from personal_access_tokens where id = $2)`, got.UserID, got.ID) {
 			t.Error("the bot is not on its way out")
 		}
-		deeds := w.taken()
-		last := deeds[len(deeds)-1]
+		records := w.taken()
+		last := records[len(records)-1]
 		if last.Type != c.noun+"_access_token_deleted" || !last.By.Is(c.by.ID) || last.Target.ID != got.UserID ||
 			last.Message != "Revoked "+c.noun+" access token with token_id: "+id(got.ID) {
 			t.Errorf("the trail says %+v", last)

@@ -10,7 +10,6 @@
 package bot
 
 import (
-	"fmt"
 	"time"
 
 	"stithy/internal/kit/access"
@@ -65,12 +64,12 @@ func manages(a access.Actor, src *member.Source) bool {
 func mayMake(a access.Actor, src *member.Source) bool { return manages(a, src) && !user.ActsAsBot(a) }
 
 func errMayNotCreate(of bus.Entity) error {
-	return fault.Because(fault.Rejected, "User does not have permission to create %s access token", noun(of))
+	return fault.WithReason(fault.Rejected, "User does not have permission to create %s access token", noun(of))
 }
 
 // errMissing is a token that is not of this place.
 func errMissing(of bus.Entity, id int64) error {
-	return fault.Missing(fmt.Sprintf("Could not find %s access token with token_id: %d", noun(of), id))
+	return fault.NotFoundf("Could not find %s access token with token_id: %d", noun(of), id)
 }
 
 // exceeds reports whether a role is above what an actor has in a place.
@@ -84,7 +83,7 @@ func checkLevel(a access.Actor, src *member.Source, level access.Role) error {
 	case !exceeds(level, a, src):
 		return nil
 	case level == access.Owner && src.Entity.Kind == bus.OfProject:
-		return fault.Because(fault.Rejected, "Could not provision owner access to project access token")
+		return fault.WithReason(fault.Rejected, "Could not provision owner access to project access token")
 	}
-	return fault.Because(fault.Rejected, "Access level of the token can't be greater the access level of the user who created the token")
+	return fault.WithReason(fault.Rejected, "Access level of the token can't be greater the access level of the user who created the token")
 }

@@ -9,32 +9,32 @@ import (
 
 // What names an act on a token of a project or group; the audit trail keeps
 // it, after the kind of place.
-type What string
+type Action string
 
 const (
-	Created What = "access_token_created"
-	Deleted What = "access_token_deleted"
+	Created Action = "access_token_created"
+	Deleted Action = "access_token_deleted"
 )
 
 // Event is an act on a token, published in the transaction that did it.
 type Event struct {
-	What  What
-	By    access.Actor
-	In    bus.Entity
-	Token Token
+	Action Action
+	By     access.Actor
+	In     bus.Entity
+	Token  Token
 }
 
 // EventName is the act.
-func (e Event) EventName() string { return noun(e.In) + "_" + string(e.What) }
+func (e Event) EventName() string { return noun(e.In) + "_" + string(e.Action) }
 
-// Deed is the act as the audit trail keeps it.
-func (e Event) Deed() bus.Deed {
+// AuditRecord is the act as the audit trail keeps it.
+func (e Event) AuditRecord() bus.AuditRecord {
 	message := fmt.Sprintf("Revoked %s access token with token_id: %d", noun(e.In), e.Token.ID)
-	if e.What == Created {
+	if e.Action == Created {
 		message = fmt.Sprintf("Created %s access token with token_id: %d with scopes: %v and %s access level.",
 			noun(e.In), e.Token.ID, e.Token.Scopes, e.Token.AccessLevel)
 	}
-	return bus.Deed{
+	return bus.AuditRecord{
 		Type: e.EventName(), By: e.By, Entity: e.In, Message: message,
 		Target: bus.Target{Type: "User", ID: e.Token.UserID, Details: e.Token.BotName},
 	}

@@ -86,7 +86,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, src *member.Sourc
 		if _, err := tx.Exec(ctx, sqlJoin, namespaceID, projectID, u.ID, d.Level, t.ExpiresAt, by.ID(), s.deps.Clock.Now()); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, In: src.Entity, Token: t})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, In: src.Entity, Token: t})
 	})
 	return t, secret, err
 }
@@ -99,7 +99,7 @@ func hold(ctx context.Context, tx pgx.Tx, of bus.Entity) error {
 	}
 	_, err := postgres.Value[int](ctx, tx, sql, of.ID)
 	if errors.Is(err, postgres.ErrNoRows) {
-		return fault.Missing(string(of.Kind))
+		return fault.NotFoundf("%s", of.Kind)
 	}
 	return err
 }
@@ -122,7 +122,7 @@ func (s *Service) Rotate(ctx context.Context, by access.Actor, src *member.Sourc
 		return Token{}, "", err
 	}
 	if exceeds(t.AccessLevel, by, src) {
-		return Token{}, "", fault.Because(fault.Rejected, "Not eligible to rotate token with access level higher than the user")
+		return Token{}, "", fault.WithReason(fault.Rejected, "Not eligible to rotate token with access level higher than the user")
 	}
 	var secret secretbox.Secret
 	t.Token, secret, err = s.deps.Tokens.Rotate(ctx, by, id, expiresAt)
@@ -150,13 +150,13 @@ func (s *Service) Revoke(ctx context.Context, by access.Actor, of bus.Entity, t 
 				return err
 			}
 			if left.RowsAffected() == 0 {
-				return fault.Because(fault.Rejected, "Failed to find bot user")
+				return fault.WithReason(fault.Rejected, "Failed to find bot user")
 			}
 			if err := s.end(ctx, tx, by, t.UserID); err != nil {
 				return err
 			}
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Deleted, By: by, In: of, Token: *t})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Deleted, By: by, In: of, Token: *t})
 	})
 }
 
@@ -174,7 +174,7 @@ func (s *Service) end(ctx context.Context, tx pgx.Tx, by access.Actor, ids ...in
 // OnToken lets a bot stay for as long as its newest token lives, whoever
 // made that.
 func (s *Service) OnToken(ctx context.Context, tx pgx.Tx, e token.Event) error {
-	if e.What != token.Created || e.Token.Impersonation {
+	if e.Action != token.Created || e.Token.Impersonation {
 		return nil
 	}
 	_, err := tx.Exec(ctx, sqlFollowToken, e.Token.UserID, s.deps.Clock.Now())
@@ -183,7 +183,7 @@ func (s *Service) OnToken(ctx context.Context, tx pgx.Tx, e token.Event) error {
 
 // OnMember removes a bot whose membership ended.
 func (s *Service) OnMember(ctx context.Context, tx pgx.Tx, e member.Event) error {
-	if e.What != member.Destroyed {
+	if e.Action != member.Destroyed {
 		return nil
 	}
 	isBot, err := postgres.Value[bool](ctx, tx, sqlIsBot, e.UserID)

@@ -58,8 +58,8 @@ type world struct {
 	root, owner, maintainer      *user.User // the owner is one of the group, the others of the project
 	developer, stranger, auditor *user.User
 
-	mu    sync.Mutex
-	deeds []bus.Deed
+	mu      sync.Mutex
+	records []bus.AuditRecord
 }
 
 func newWorld(t testing.TB, instance ...setting.Instance) *world {
@@ -107,19 +107,19 @@ func newWorld(t testing.TB, instance ...setting.Instance) *world {
 	for _, room := range []interface{ Register(*jobqueue.Registry) }{w.users, w.groups, w.projects} {
 		room.Register(registry)
 	}
-	bus.When(events, w.groups.OnUserRemoving)
-	bus.When(events, w.groups.OnUserLeaving)
-	bus.When(events, w.projects.OnGroupMarked)
-	bus.When(events, w.projects.OnNamespaceRemoving)
-	bus.When(events, w.bots.OnToken)
-	bus.When(events, w.bots.OnMember)
-	bus.When(events, w.bots.OnNamespaceRemoving)
-	bus.When(events, w.bots.OnProjectRemoving)
-	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	bus.On(events, w.groups.OnUserRemoving)
+	bus.On(events, w.groups.OnUserLeaving)
+	bus.On(events, w.projects.OnGroupMarked)
+	bus.On(events, w.projects.OnNamespaceRemoving)
+	bus.On(events, w.bots.OnToken)
+	bus.On(events, w.bots.OnMember)
+	bus.On(events, w.bots.OnNamespaceRemoving)
+	bus.On(events, w.bots.OnProjectRemoving)
+	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		if a, ok := e.(bus.Audited); ok {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.deeds = append(w.deeds, a.Deed())
+			w.records = append(w.records, a.AuditRecord())
 		}
 		return nil
 	})
@@ -206,12 +206,12 @@ func (w *world) source(t testing.TB) *source {
 }
 
 // taken returns the audited acts since the last call.
-func (w *world) taken() []bus.Deed {
+func (w *world) taken() []bus.AuditRecord {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	deeds := w.deeds
-	w.deeds = nil
-	return deeds
+	records := w.records
+	w.records = nil
+	return records
 }
 
 // made is a token as the API shows it.

@@ -71,7 +71,7 @@ func (s *Service) Section(ctx context.Context, by access.Actor, p *project.Proje
 // told is a failure in the words of the API.
 func told(err error) error {
 	if own, ok := errors.AsType[*generationError](err); ok {
-		return fault.Say(fault.Unprocessable, "Failed to generate the changelog: %s", own.text)
+		return fault.WithMessage(fault.Unprocessable, "Failed to generate the changelog: %s", own.text)
 	}
 	if errors.Is(err, gitstore.ErrTimeout) || errors.Is(err, gitstore.ErrUnavailable) {
 		return fault.New(fault.Unavailable)
@@ -82,7 +82,7 @@ func told(err error) error {
 func (s *Service) section(ctx context.Context, by access.Actor, p *project.Project, repo *gitstore.Repo, q Query) (string, error) {
 	version, err := parseVersion(q.Version)
 	if err != nil {
-		return "", fault.Say(fault.BadParams, "version is invalid")
+		return "", fault.WithMessage(fault.BadParams, "version is invalid")
 	}
 	config, err := s.config(ctx, p, repo, q.Config)
 	if err != nil {
@@ -273,7 +273,7 @@ type Entry struct {
 // tries is how often a section is written again because somebody else wrote.
 const tries = 3
 
-var errBranch = fault.Because(fault.Forbidden, "You are not allowed to commit a changelog on this branch")
+var errBranch = fault.WithReason(fault.Forbidden, "You are not allowed to commit a changelog on this branch")
 
 // Write adds a section to the changelog of a branch. A version that is there
 // already is left as it is.

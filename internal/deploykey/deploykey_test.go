@@ -47,7 +47,7 @@ type world struct {
 	tool, site       *project.Project
 	root, me, friend *user.User // friend maintains the site alone
 	developer        *user.User
-	deeds            []bus.Deed
+	records          []bus.AuditRecord
 }
 
 func newWorld(t *testing.T) *world {
@@ -71,9 +71,9 @@ func newWorld(t *testing.T) *world {
 		Queue: &jobqueue.Queue{}, Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
 	})
 	w.Service = deploykey.New(deploykey.Deps{DB: w.db, Bus: events, Projects: projects, Clock: now})
-	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		if a, ok := e.(bus.Audited); ok {
-			w.deeds = append(w.deeds, a.Deed())
+			w.records = append(w.records, a.AuditRecord())
 		}
 		return nil
 	})
@@ -150,8 +150,8 @@ func TestAKeyIsAddedShownChangedAndTaken(t *testing.T) {
 	if _, err := w.FindByFingerprint(t.Context(), k.FingerprintSHA256); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a key without a project: %v", err)
 	}
-	if len(w.deeds) != 2 || w.deeds[0].Type != "deploy_key_added" || w.deeds[1].Type != "deploy_key_removed" {
-		t.Errorf("%+v", w.deeds)
+	if len(w.records) != 2 || w.records[0].Type != "deploy_key_added" || w.records[1].Type != "deploy_key_removed" {
+		t.Errorf("%+v", w.records)
 	}
 }
 

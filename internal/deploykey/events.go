@@ -6,31 +6,31 @@ import (
 )
 
 // What names an act on a deploy key; the audit trail keeps it.
-type What string
+type Action string
 
 const (
-	Added   What = "deploy_key_added"
-	Removed What = "deploy_key_removed"
+	Added   Action = "deploy_key_added"
+	Removed Action = "deploy_key_removed"
 )
 
 // Event is an act on a deploy key, published in the transaction that did it.
 type Event struct {
-	What What
-	By   access.Actor
-	In   bus.Entity
-	Key  Key
+	Action Action
+	By     access.Actor
+	In     bus.Entity
+	Key    Key
 }
 
 // EventName is the act.
-func (e Event) EventName() string { return string(e.What) }
+func (e Event) EventName() string { return string(e.Action) }
 
-// Deed is the act as the audit trail keeps it.
-func (e Event) Deed() bus.Deed {
+// AuditRecord is the act as the audit trail keeps it.
+func (e Event) AuditRecord() bus.AuditRecord {
 	message := "Removed deploy key"
-	if e.What == Added {
+	if e.Action == Added {
 		message = "Added deploy key"
 	}
-	return bus.Deed{
+	return bus.AuditRecord{
 		Type: e.EventName(), By: e.By, Entity: e.In, Message: message + " " + e.Key.FingerprintSHA256,
 		Target: bus.Target{Type: "DeployKey", ID: e.Key.ID, Details: e.Key.Title},
 	}

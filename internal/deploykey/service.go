@@ -32,7 +32,7 @@ type Service struct{ deps Deps }
 // New puts the room together.
 func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
-var errMissing = fault.Missing("Deploy Key")
+var errMissing = fault.NotFoundf("Deploy Key")
 
 func found(k Key, err error) (*Key, error) {
 	if errors.Is(err, postgres.ErrNoRows) {
@@ -65,7 +65,7 @@ func (s *Service) Add(ctx context.Context, by access.Actor, p *project.Project, 
 		if err != nil {
 			return user.FingerprintFaults.Translate(err)
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Added, By: by, In: p.Entity(), Key: k})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Added, By: by, In: p.Entity(), Key: k})
 	})
 	return k, err
 }
@@ -89,7 +89,7 @@ func (s *Service) Enable(ctx context.Context, by access.Actor, p *project.Projec
 		if k, err = found(postgres.One[Key](ctx, tx, sqlFind, p.ID, id)); err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Added, By: by, In: p.Entity(), Key: *k})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Added, By: by, In: p.Entity(), Key: *k})
 	})
 	return k, err
 }
@@ -166,6 +166,6 @@ func (s *Service) Remove(ctx context.Context, by access.Actor, p *project.Projec
 		if _, err := tx.Exec(ctx, sqlForget, id); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Removed, By: by, In: p.Entity(), Key: *k})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Removed, By: by, In: p.Entity(), Key: *k})
 	})
 }

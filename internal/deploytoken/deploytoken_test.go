@@ -54,8 +54,8 @@ type world struct {
 	maintainer          *user.User // of the project, as is the developer
 	developer, stranger *user.User
 
-	mu    sync.Mutex
-	deeds []bus.Deed
+	mu      sync.Mutex
+	records []bus.AuditRecord
 }
 
 func newWorld(t testing.TB) *world {
@@ -85,11 +85,11 @@ func newWorld(t testing.TB) *world {
 	w.tokens = deploytoken.New(deploytoken.Deps{
 		DB: w.db, Bus: events, Box: w.box, Groups: groups, Projects: projects, Clock: now, Names: names,
 	})
-	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		if a, ok := e.(bus.Audited); ok {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.deeds = append(w.deeds, a.Deed())
+			w.records = append(w.records, a.AuditRecord())
 		}
 		return nil
 	})
@@ -142,12 +142,12 @@ func (w *world) as(t testing.TB, u *user.User) *httpapitest.Client {
 func (w *world) inProject() string { return "/projects/" + id(w.project.ID) }
 func (w *world) inGroup() string   { return "/groups/" + id(w.group.ID) }
 
-func (w *world) taken() []bus.Deed {
+func (w *world) taken() []bus.AuditRecord {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	deeds := w.deeds
-	w.deeds = nil
-	return deeds
+	records := w.records
+	w.records = nil
+	return records
 }
 
 // made is a deploy token as the API shows it.

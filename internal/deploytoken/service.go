@@ -41,11 +41,11 @@ type Service struct{ deps Deps }
 // New puts the room together.
 func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
-var errMissing = fault.Missing("Deploy Token")
+var errMissing = fault.NotFoundf("Deploy Token")
 
 // gone is a place that went while something was to come to be in it.
 var gone = postgres.Faults{
-	"deploy_tokens_namespace_id_fkey": fault.Missing("Group"), "deploy_tokens_project_id_fkey": fault.Missing("Project"),
+	"deploy_tokens_namespace_id_fkey": fault.NotFoundf("Group"), "deploy_tokens_project_id_fkey": fault.NotFoundf("Project"),
 }
 
 // keys are the two columns that say where a token belongs.
@@ -83,7 +83,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, of bus.Entity, d 
 		if err != nil {
 			return gone.Translate(err)
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, In: of, Token: t})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, In: of, Token: t})
 	})
 	return t, secret, err
 }
@@ -96,6 +96,6 @@ func (s *Service) Delete(ctx context.Context, by access.Actor, of bus.Entity, id
 		if err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Destroyed, By: by, In: of, Token: *t})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Destroyed, By: by, In: of, Token: *t})
 	})
 }

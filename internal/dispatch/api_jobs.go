@@ -88,12 +88,12 @@ func (s *Service) handleTrace(ctx context.Context, call httpapi.Call[httpapi.Non
 	}
 	given := call.Header("Content-Range")
 	if given == "" {
-		return none, fault.Say(fault.BadParams, "400 Missing header Content-Range")
+		return none, fault.WithMessage(fault.BadParams, "400 Missing header Content-Range")
 	}
 	start, _, _ := strings.Cut(given, "-")
 	offset, err := strconv.ParseInt(start, 10, 64)
 	if err != nil || offset < 0 {
-		return none, fault.Say(fault.BadParams, "400 Missing header Content-Range")
+		return none, fault.WithMessage(fault.BadParams, "400 Missing header Content-Range")
 	}
 	piece, err := io.ReadAll(call.Body(maxPatch))
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *Service) handleState(ctx context.Context, call httpapi.Call[httpapi.Non
 			return none, toRunner(err)
 		}
 	default:
-		return none, fault.Say(fault.Rejected, "400 Bad request")
+		return none, fault.WithMessage(fault.Rejected, "400 Bad request")
 	}
 	return httpapi.Headed[any]{Body: http.StatusOK, Header: answer(r.Status, headerInterval, s.interval(r))}, nil
 }

@@ -148,7 +148,7 @@ type agentsForm struct {
 // has no job.
 func (s *Service) jobOf(a access.Actor) (int64, error) {
 	if a.Credential.Kind != access.JobToken {
-		return 0, fault.Missing("Job")
+		return 0, fault.NotFoundf("Job")
 	}
 	return a.Credential.ID, nil
 }

@@ -26,7 +26,7 @@ type refusal struct {
 func (r *refusal) Unwrap() error { return r.error }
 
 func refused(r *run, why string) error {
-	return &refusal{fault.Because(fault.Forbidden, "%s", why), r.Status}
+	return &refusal{fault.WithReason(fault.Forbidden, "%s", why), r.Status}
 }
 
 // runOf finds the running job that a runner speaks of. Everything is 403: a 404

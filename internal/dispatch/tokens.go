@@ -118,7 +118,7 @@ func (s *Service) Close(ctx context.Context, p *project.Project, inbound bool) e
 	return err
 }
 
-var errTooMany = fault.Because(fault.Rejected, "Target projects exceeds the allowed number of project links (%d)", maxAllowed)
+var errTooMany = fault.WithReason(fault.Rejected, "Target projects exceeds the allowed number of project links (%d)", maxAllowed)
 
 // Allow lets the jobs of another project in.
 func (s *Service) Allow(ctx context.Context, by access.Actor, p *project.Project, target int64) error {
@@ -136,7 +136,7 @@ func (s *Service) Allow(ctx context.Context, by access.Actor, p *project.Project
 	return postgres.Faults{"job_token_allowlist_target_id_fkey": errNoTarget}.Translate(err)
 }
 
-var errNoTarget = fault.Missing("target_project_id not found")
+var errNoTarget = fault.NotFoundf("target_project_id not found")
 
 // Disallow keeps them out again.
 func (s *Service) Disallow(ctx context.Context, p *project.Project, target int64) error {

@@ -140,9 +140,9 @@ func newWorld(t testing.TB) *world {
 		ExternalURL: home.String(), Names: names, Claims: 2, Hold: 30 * time.Millisecond, Draining: make(chan struct{}),
 	})
 	jobs.resolver.Resolver, jobs.reach.JobTokens, jobs.caller.JobTokens = w.Service, w.Service, w.Service
-	bus.When(events, w.OnJobQueued)
-	bus.When(events, w.OnJobUnqueued)
-	bus.When(events, w.OnJobFinished)
+	bus.On(events, w.OnJobQueued)
+	bus.On(events, w.OnJobUnqueued)
+	bus.On(events, w.OnJobFinished)
 	api := &httpapi.Server{
 		Prefix: "/api/v4", ExternalURL: home, SessionCookie: "_svc_session", Authenticator: tokens, Limits: unlimited{},
 		Limiter: ratelimit.New(now, nil), Clock: now, Log: log,

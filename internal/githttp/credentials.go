@@ -30,7 +30,7 @@ var (
 	errUnknown = fault.New(fault.Unauthenticated)
 	// errPassword says that no password will do, so git need not ask for one.
 	errPassword = &fault.Error{Kind: fault.Unauthenticated, Reason: "password"}
-	errBanned   = fault.Say(fault.Forbidden, "Forbidden")
+	errBanned   = fault.WithMessage(fault.Forbidden, "Forbidden")
 )
 
 // authenticate finds out who sends a request. Credentials are not needed
@@ -58,7 +58,7 @@ func (d *Door) authenticate(r *http.Request) (visitor, error) {
 		return visitor{}, err
 	}
 	if f, ok := fault.Of(err); ok {
-		return visitor{}, fault.Say(fault.Forbidden, "%s", f.Error()) // an account that may not be used, and why
+		return visitor{}, fault.WithMessage(fault.Forbidden, "%s", f.Error()) // an account that may not be used, and why
 	}
 	if err == nil {
 		d.bans.forgive(from)

@@ -168,12 +168,12 @@ func (t target) service(r *http.Request) (service gitstore.Service, advertise bo
 }
 
 var (
-	errCommand = fault.Say(fault.Forbidden, "The command you're trying to execute is not allowed.")
-	errNothing = fault.Say(fault.NotFound, "Not Found")
-	errProject = fault.Say(fault.NotFound, "The project you were looking for could not be found or you don't have permission to view it.")
-	errClosed  = fault.Say(fault.Forbidden, "Git access over HTTP is not allowed")
+	errCommand = fault.WithMessage(fault.Forbidden, "The command you're trying to execute is not allowed.")
+	errNothing = fault.WithMessage(fault.NotFound, "Not Found")
+	errProject = fault.WithMessage(fault.NotFound, "The project you were looking for could not be found or you don't have permission to view it.")
+	errClosed  = fault.WithMessage(fault.Forbidden, "Git access over HTTP is not allowed")
 	errMedia   = fault.New(fault.UnsupportedMedia)
-	errBody    = fault.Say(fault.BadParams, "The body is not what its header says.")
+	errBody    = fault.WithMessage(fault.BadParams, "The body is not what its header says.")
 )
 
 // ServeHTTP answers a git client.
@@ -364,7 +364,7 @@ func (d *Door) create(ctx context.Context, by visitor, path string) (*project.Pr
 	case shown && f.Kind == fault.NotFound:
 		return nil, nil, errProject
 	case shown:
-		return nil, nil, fault.Say(fault.Unprocessable, "%s", f.Error())
+		return nil, nil, fault.WithMessage(fault.Unprocessable, "%s", f.Error())
 	case err == nil:
 		d.remember(news{by.ID(), p.ID})
 	}

@@ -210,7 +210,7 @@ func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[httpapi.No
 		Visibility: visibility(p.Visibility), Avatar: picture.Given(p.Avatar), Change: p.change,
 	})
 	if refused, ok := fault.Of(err); ok && len(refused.Fields) > 0 {
-		return detailForm{}, fault.Say(fault.Rejected, "Failed to save group %s", inspect(refused.Fields))
+		return detailForm{}, fault.WithMessage(fault.Rejected, "Failed to save group %s", inspect(refused.Fields))
 	}
 	if err != nil {
 		return detailForm{}, err

@@ -25,7 +25,7 @@ type CustomAttribute struct {
 // ModifiedAt lets a client delete only what it has seen.
 func (a CustomAttribute) ModifiedAt() time.Time { return a.UpdatedAt }
 
-var errNoAttribute = fault.Say(fault.NotFound, "404 Not found")
+var errNoAttribute = fault.WithMessage(fault.NotFound, "404 Not found")
 
 // CustomAttributes lists the attributes of some groups, by group and key.
 func (s *Service) CustomAttributes(ctx context.Context, ids ...int64) ([]CustomAttribute, error) {
@@ -64,7 +64,7 @@ func (s *Service) SetCustomAttribute(ctx context.Context, by access.Actor, group
 		if _, err := tx.Exec(ctx, sqlPutAttribute, g.ID, key, value, s.deps.Clock.Now()); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: CustomAttributeSet, By: by, Group: g, Message: "Set custom attribute " + key})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: CustomAttributeSet, By: by, Group: g, Message: "Set custom attribute " + key})
 	})
 }
 
@@ -82,7 +82,7 @@ func (s *Service) RemoveCustomAttribute(ctx context.Context, by access.Actor, a 
 		if tag.RowsAffected() == 0 {
 			return errNoAttribute
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: CustomAttributeCut, By: by, Group: g, Message: "Removed custom attribute " + a.Key})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: CustomAttributeCut, By: by, Group: g, Message: "Removed custom attribute " + a.Key})
 	})
 }
 

@@ -67,7 +67,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, d Draft) (*Group,
 				return err
 			}
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, Group: g})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, Group: g})
 	})
 	return g, err
 }
@@ -254,7 +254,9 @@ func (s *Service) replant(ctx context.Context, tx pgx.Tx, by access.Actor, befor
 	return err
 }
 
-func transferFailed(why string) error { return fault.Say(fault.Rejected, "Transfer failed: %s", why) }
+func transferFailed(why string) error {
+	return fault.WithMessage(fault.Rejected, "Transfer failed: %s", why)
+}
 
 var errNoTransfer = transferFailed("You don't have enough permissions.")
 
@@ -286,7 +288,7 @@ func (s *Service) Transfer(ctx context.Context, by access.Actor, id int64, targe
 		if err := s.move(ctx, tx, by, &before, g, above); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Moved, By: by, Group: g, Change: &bus.Change{What: "namespace", From: before.FullPath, To: g.FullPath}})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Moved, By: by, Group: g, Change: &bus.Change{What: "namespace", From: before.FullPath, To: g.FullPath}})
 	})
 	return g, err
 }
@@ -354,5 +356,5 @@ func (s *Service) remove(ctx context.Context, tx pgx.Tx, by access.Actor, id int
 	if err := s.deps.Queue.Insert(ctx, tx, RemoveArgs{GroupID: g.ID, ByID: by.ID()}, jobqueue.Unique()); err != nil {
 		return err
 	}
-	return s.deps.Bus.Publish(ctx, tx, Event{What: Destroyed, By: by, Group: g})
+	return s.deps.Bus.Publish(ctx, tx, Event{Action: Destroyed, By: by, Group: g})
 }

@@ -13,26 +13,26 @@ import (
 )
 
 // What names an administrative act on a group; the audit trail keeps it.
-type What string
+type Action string
 
 const (
-	Created           What = "group_created"
-	Destroyed         What = "group_destroyed"
-	NameChanged       What = "group_name_updated"
-	PathChanged       What = "group_path_updated"
-	VisibilityChanged What = "group_visibility_level_updated"
-	Moved             What = "group_namespace_updated"
+	Created           Action = "group_created"
+	Destroyed         Action = "group_destroyed"
+	NameChanged       Action = "group_name_updated"
+	PathChanged       Action = "group_path_updated"
+	VisibilityChanged Action = "group_visibility_level_updated"
+	Moved             Action = "group_namespace_updated"
 
-	CustomAttributeSet What = "group_custom_attribute_updated"
-	CustomAttributeCut What = "group_custom_attribute_destroyed"
+	CustomAttributeSet Action = "group_custom_attribute_updated"
+	CustomAttributeCut Action = "group_custom_attribute_destroyed"
 )
 
 // settingChanged is the act of changing one setting.
-func settingChanged(name string) What { return What("group_" + name + "_updated") }
+func settingChanged(name string) Action { return Action("group_" + name + "_updated") }
 
 // Event is an act on a group, published in the transaction that did it.
 type Event struct {
-	What    What
+	Action  Action
 	By      access.Actor
 	Group   *Group
 	Message string
@@ -40,15 +40,15 @@ type Event struct {
 }
 
 // EventName is the act.
-func (e Event) EventName() string { return string(e.What) }
+func (e Event) EventName() string { return string(e.Action) }
 
-// Deed is the act as the audit trail keeps it.
-func (e Event) Deed() bus.Deed {
-	d := bus.Deed{
-		Type: string(e.What), By: e.By, Message: e.Message, Change: e.Change, Entity: e.Group.Entity(),
+// AuditRecord is the act as the audit trail keeps it.
+func (e Event) AuditRecord() bus.AuditRecord {
+	d := bus.AuditRecord{
+		Type: string(e.Action), By: e.By, Message: e.Message, Change: e.Change, Entity: e.Group.Entity(),
 		Target: bus.Target{Type: "Group", ID: e.Group.ID, Details: e.Group.Name},
 	}
-	switch e.What {
+	switch e.Action {
 	case Created:
 		d.Add = "group"
 	case Destroyed:
@@ -90,11 +90,11 @@ type Removing struct{ NamespaceID int64 }
 func (Removing) EventName() string { return "namespace_removing" }
 
 func (s *Service) publishChanges(ctx context.Context, tx pgx.Tx, by access.Actor, before, after *Group) error {
-	publish := func(what What, name, from, to string) error {
+	publish := func(what Action, name, from, to string) error {
 		if from == to {
 			return nil
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: what, By: by, Group: after, Change: &bus.Change{What: name, From: from, To: to}})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: what, By: by, Group: after, Change: &bus.Change{What: name, From: from, To: to}})
 	}
 	err := publish(NameChanged, "name", before.Name, after.Name)
 	if err == nil {

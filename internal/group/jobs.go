@@ -60,7 +60,7 @@ func (s *Service) delete(ctx context.Context, tx pgx.Tx, id, byID int64) error {
 
 // OnUser keeps the personal namespace in step with its account.
 func (s *Service) OnUser(ctx context.Context, tx pgx.Tx, e user.Event) error {
-	if e.What != user.Created || e.User.Kind != user.Human {
+	if e.Action != user.Created || e.User.Kind != user.Human {
 		return nil
 	}
 	u := e.User
@@ -132,7 +132,7 @@ func (s *Service) OnUserLeaving(ctx context.Context, tx pgx.Tx, e user.Leaving) 
 	}
 	groups, err := postgres.Values[int64](ctx, tx, sqlSolelyOwned, e.UserID, s.today())
 	if err == nil && len(groups) > 0 {
-		err = fault.Say(fault.Conflict, "User cannot be removed while is the sole-owner of a group")
+		err = fault.WithMessage(fault.Conflict, "User cannot be removed while is the sole-owner of a group")
 	}
 	return err
 }

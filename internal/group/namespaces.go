@@ -61,7 +61,7 @@ func (s *Service) addRoles(ctx context.Context, a access.Actor, groups []Group) 
 func (s *Service) Namespace(ctx context.Context, a access.Actor, ref string) (*Group, error) {
 	g, err := s.NamespaceByRef(ctx, a, ref)
 	if fault.Is(err, fault.NotFound) || (err == nil && g.Role == access.NoRole && !a.Admin() && !a.Auditor()) {
-		return nil, fault.Missing("Namespace")
+		return nil, fault.NotFoundf("Namespace")
 	}
 	return g, err
 }

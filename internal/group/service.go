@@ -61,14 +61,14 @@ func (s *Service) Find(ctx context.Context, a access.Actor, id int64) (*Group, e
 		return g, err
 	}
 	if !a.SignedIn() {
-		return nil, fault.Missing("Group")
+		return nil, fault.NotFoundf("Group")
 	}
 	below, err := postgres.Value[bool](ctx, s.deps.DB, sqlSeesBelow, a.ID(), s.today(), id)
 	if err != nil {
 		return nil, err
 	}
 	if !below {
-		return nil, fault.Missing("Group")
+		return nil, fault.NotFoundf("Group")
 	}
 	// Who is in something below sees the way there, and no more of it.
 	g.Role = access.MinimalAccess
@@ -79,7 +79,7 @@ func (s *Service) Find(ctx context.Context, a access.Actor, id int64) (*Group, e
 func (s *Service) FindByRef(ctx context.Context, a access.Actor, ref string) (*Group, error) {
 	g, err := s.NamespaceByRef(ctx, a, ref)
 	if err == nil && g.Kind != Shared {
-		return nil, fault.Missing("Group")
+		return nil, fault.NotFoundf("Group")
 	}
 	return g, err
 }
@@ -94,7 +94,7 @@ func (s *Service) NamespaceByRef(ctx context.Context, a access.Actor, ref string
 		return nil, err
 	}
 	if route.NamespaceID == 0 || route.Former {
-		return nil, fault.Missing("Group")
+		return nil, fault.NotFoundf("Group")
 	}
 	return s.Find(ctx, a, route.NamespaceID)
 }
@@ -225,7 +225,7 @@ func lockTrees(ctx context.Context, tx pgx.Tx, lock string, ids ...int64) error 
 			return err
 		}
 	}
-	return fault.Say(fault.Conflict, "409 Conflict: Resource lock")
+	return fault.WithMessage(fault.Conflict, "409 Conflict: Resource lock")
 }
 
 // change reads a namespace that is about to change its shape or that of what
@@ -253,7 +253,7 @@ func (s *Service) read(ctx context.Context, tx pgx.Tx, id int64) (*Group, error)
 
 func found(g Group, err error) (*Group, error) {
 	if errors.Is(err, postgres.ErrNoRows) {
-		return nil, fault.Missing("Group")
+		return nil, fault.NotFoundf("Group")
 	}
 	if err != nil {
 		return nil, err

@@ -163,7 +163,7 @@ func TestPE06_ATransferClosesWhatIsMoreOpenThanItsNewParent(t *testing.T) {
 	// A room that keeps its things open holds the move up.
 	w.as(ann).Do(t, "POST", at(open, "/transfer"), map[string]any{"group_id": closed.ID}).Want(t, 400,
 		`{"message":"Transfer failed: visibility_level private is not allowed since this group contains projects with higher visibility."}`)
-	bus.When(w.bus, func(ctx context.Context, tx pgx.Tx, e group.Lowering) error {
+	bus.On(w.bus, func(ctx context.Context, tx pgx.Tx, e group.Lowering) error {
 		_, err := tx.Exec(ctx, `update projects p set visibility = $2 from namespaces n
 			where n.id = p.namespace_id and n.lineage @> array[$1::bigint] and p.visibility > $2`, e.GroupID, e.To)
 		return err
@@ -401,7 +401,7 @@ func TestARemovedGroupIsGoneAtOnceAndItsPartsSoon(t *testing.T) {
 	w.as(ann).Do(t, "PUT", at(low, ""), map[string]any{"path": "lower"}).WantStatus(t, 200)
 	w.as(ann).Do(t, "POST", at(low, "/transfer"), map[string]any{"group_id": stays.ID}).WantStatus(t, 201)
 	var removed []int64
-	bus.When(w.bus, func(_ context.Context, _ pgx.Tx, e group.Removing) error {
+	bus.On(w.bus, func(_ context.Context, _ pgx.Tx, e group.Removing) error {
 		removed = append(removed, e.NamespaceID)
 		return nil
 	})

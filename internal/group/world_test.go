@@ -64,11 +64,11 @@ func worldOf(t *testing.T, db *postgres.DB) *world {
 		ExternalURL: external.String(),
 		Projects:    &w.projects,
 	})
-	bus.When(w.bus, w.groups.OnUser)
-	bus.When(w.bus, w.groups.OnUserUpdated)
-	bus.When(w.bus, w.groups.OnUserLeaving)
-	bus.When(w.bus, w.groups.OnUserRemoving)
-	w.bus.Always(audit.New(audit.Deps{DB: w.db, Clock: w.clock, Names: names}).Witness)
+	bus.On(w.bus, w.groups.OnUser)
+	bus.On(w.bus, w.groups.OnUserUpdated)
+	bus.On(w.bus, w.groups.OnUserLeaving)
+	bus.On(w.bus, w.groups.OnUserRemoving)
+	w.bus.OnAny(audit.New(audit.Deps{DB: w.db, Clock: w.clock, Names: names}).Record)
 	w.client = httpapitest.Serve(t, append(w.groups.Endpoints(), w.users.Endpoints()...)...)
 	w.root = usertest.New(t, w.db, usertest.Named("root"), usertest.Admin())
 	grouptest.Personal(t, w.db, w.root)

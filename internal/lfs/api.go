@@ -97,7 +97,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, v Visit, rest st
 	return nil, fault.New(fault.NotFound)
 }
 
-var errForbidden = fault.Because(fault.Forbidden, "Access forbidden. Check your access level.")
+var errForbidden = fault.WithReason(fault.Forbidden, "Access forbidden. Check your access level.")
 
 type action struct {
 	Href   string            `json:"href"`
@@ -137,13 +137,13 @@ func (s *Service) batch(w http.ResponseWriter, r *http.Request, v Visit) (*batch
 	upload := in.Operation == "upload"
 	switch {
 	case !upload && in.Operation != "download":
-		return nil, fault.Say(fault.Unprocessable, "operation is neither download nor upload")
+		return nil, fault.WithMessage(fault.Unprocessable, "operation is neither download nor upload")
 	case upload && !v.Push:
 		return nil, errForbidden
 	case len(in.Objects) > maxObjects:
-		return nil, fault.Say(fault.TooLarge, "a batch has at most %d objects", maxObjects)
+		return nil, fault.WithMessage(fault.TooLarge, "a batch has at most %d objects", maxObjects)
 	case in.HashAlgo != "" && in.HashAlgo != "sha256":
-		return nil, fault.Say(fault.Unprocessable, "hash_algo is not sha256")
+		return nil, fault.WithMessage(fault.Unprocessable, "hash_algo is not sha256")
 	}
 	known, err := s.has(r.Context(), v.Project.ID, in.Objects)
 	if err != nil {
@@ -220,7 +220,7 @@ func (s *Service) upload(w http.ResponseWriter, r *http.Request, v Visit, rest s
 	oid, text, _ := strings.Cut(rest, "/")
 	size, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || (r.ContentLength >= 0 && r.ContentLength != size) {
-		return fault.Say(fault.Unprocessable, "The size is not the one of the body.")
+		return fault.WithMessage(fault.Unprocessable, "The size is not the one of the body.")
 	}
 	if err := s.Store(r.Context(), v.Project.ID, Object{OID: oid, Size: size}, r.Body); err != nil {
 		return err
@@ -337,7 +337,7 @@ func (s *Service) unlock(w http.ResponseWriter, r *http.Request, v Visit, id str
 	}
 	number, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
-		return nil, fault.Missing("Lock")
+		return nil, fault.NotFoundf("Lock")
 	}
 	l, err := s.Unlock(r.Context(), v.Actor, v.Project, number, in.Force)
 	return &oneLock{Lock: presentLock(l)}, err
@@ -345,7 +345,7 @@ func (s *Service) unlock(w http.ResponseWriter, r *http.Request, v Visit, id str
 
 func read(w http.ResponseWriter, r *http.Request, v Visit, into any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || (kind != contentType && kind != "application/json") {
-		return fault.Say(fault.UnsupportedMedia, "the body is not "+contentType)
+		return fault.WithMessage(fault.UnsupportedMedia, "the body is not "+contentType)
 	}
 	most := int64(maxBody)
 	if v.Actor.Credential.Kind == "" {
@@ -356,9 +356,9 @@ func read(w http.ResponseWriter, r *http.Request, v Visit, into any) error {
 	case err == nil || errors.Is(err, io.EOF):
 		return nil
 	case errors.As(err, new(*http.MaxBytesError)):
-		return fault.Say(fault.TooLarge, "the body is too large")
+		return fault.WithMessage(fault.TooLarge, "the body is too large")
 	}
-	return fault.Say(fault.Unprocessable, "the body is not valid JSON")
+	return fault.WithMessage(fault.Unprocessable, "the body is not valid JSON")
 }
 
 func (s *Service) refuse(w http.ResponseWriter, err error) (hidden error) {

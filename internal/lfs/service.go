@@ -41,12 +41,12 @@ type Service struct{ deps Deps }
 func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
 var (
-	errMissing  = fault.Missing("Object")
+	errMissing  = fault.NotFoundf("Object")
 	errMismatch = errors.New("lfs: the bytes are not what the digest says")
-	errBusy     = fault.Say(fault.Unavailable, "The object is being removed. Try again in a minute.")
-	errStore    = fault.Say(fault.Unavailable, "The store of large files cannot be reached. Try again in a minute; if this stays, tell an administrator.")
-	errInvalid  = fault.Say(fault.Unprocessable, "The object's digest or size is not valid.")
-	errPath     = fault.Say(fault.Unprocessable, "path is not valid")
+	errBusy     = fault.WithMessage(fault.Unavailable, "The object is being removed. Try again in a minute.")
+	errStore    = fault.WithMessage(fault.Unavailable, "The store of large files cannot be reached. Try again in a minute; if this stays, tell an administrator.")
+	errInvalid  = fault.WithMessage(fault.Unprocessable, "The object's digest or size is not valid.")
+	errPath     = fault.WithMessage(fault.Unprocessable, "path is not valid")
 )
 
 // has reads which of the objects a project has, by digest.
@@ -89,7 +89,7 @@ func (s *Service) Missing(ctx context.Context, projectID int64, oids []string) (
 
 // tooLarge is the refusal of a file beyond the limit.
 func (s *Service) tooLarge() error {
-	return fault.Say(fault.TooLarge, "A large file may have at most %d MB here.", s.deps.MaxSize>>20)
+	return fault.WithMessage(fault.TooLarge, "A large file may have at most %d MB here.", s.deps.MaxSize>>20)
 }
 
 // Store takes the bytes of an object for a project. The row is the intent; a
@@ -114,7 +114,7 @@ func (s *Service) Store(ctx context.Context, projectID int64, o Object, body io.
 	}
 	err = s.deps.Blobs.Put(ctx, o.key(), &proven{from: body, sum: sha256.New(), want: o.OID}, o.Size)
 	if errors.Is(err, errMismatch) || errors.Is(err, blob.ErrSize) {
-		return fault.Say(fault.Unprocessable, "The bytes are not what the digest and the size say.")
+		return fault.WithMessage(fault.Unprocessable, "The bytes are not what the digest and the size say.")
 	}
 	if err != nil {
 		return told(err)
@@ -124,7 +124,7 @@ func (s *Service) Store(ctx context.Context, projectID int64, o Object, body io.
 			return err
 		}
 		_, err := tx.Exec(ctx, sqlLink, projectID, o.OID, s.deps.Clock.Now())
-		return postgres.Faults{"lfs_project_objects_project_id_fkey": fault.Missing("Project")}.Translate(err)
+		return postgres.Faults{"lfs_project_objects_project_id_fkey": fault.NotFoundf("Project")}.Translate(err)
 	})
 }
 
@@ -265,7 +265,7 @@ func (s *Service) Lock(ctx context.Context, by access.Actor, projectID int64, pa
 	if err != nil {
 		return l, err
 	}
-	return l, fault.Say(fault.Conflict, "already locked")
+	return l, fault.WithMessage(fault.Conflict, "already locked")
 }
 
 // Locks lists the locks of a project after an id, of one path if one is given.
@@ -287,13 +287,13 @@ func (s *Service) Unlock(ctx context.Context, by access.Actor, p *project.Projec
 		l, err = postgres.One[Lock](ctx, tx, sqlFindLock, p.ID, id)
 		switch {
 		case errors.Is(err, postgres.ErrNoRows):
-			return fault.Missing("Lock")
+			return fault.NotFoundf("Lock")
 		case err != nil:
 			return err
 		case !by.Is(l.UserID) && !force:
-			return fault.Because(fault.Forbidden, "%s is locked by %s", l.Path, l.OwnerName)
+			return fault.WithReason(fault.Forbidden, "%s is locked by %s", l.Path, l.OwnerName)
 		case !by.Is(l.UserID) && !access.Holds(by, access.AdminProtection, p.Place()):
-			return fault.Because(fault.Forbidden, "You must have maintainer access to force delete a lock")
+			return fault.WithReason(fault.Forbidden, "You must have maintainer access to force delete a lock")
 		}
 		_, err := tx.Exec(ctx, sqlUnlock, p.ID, id)
 		return err

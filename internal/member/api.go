@@ -252,7 +252,7 @@ func (s *Service) handleAdd(ctx context.Context, call httpapi.Call[*Source, addP
 	add := func(ref string) (Member, error) {
 		id, err := strconv.ParseInt(ref, 10, 64)
 		if err != nil {
-			return Member{}, fault.Missing("User")
+			return Member{}, fault.NotFoundf("User")
 		}
 		return s.Add(ctx, call.Actor, call.Subject, id, terms)
 	}
@@ -289,7 +289,7 @@ func each(list string, do func(ref string) (name string, err error)) (outcome, e
 			refs = append(refs, ref)
 		}
 		if len(refs) > maxAtOnce {
-			return outcome{}, fault.Say(fault.Rejected, "Too many users specified (limit is %d)", maxAtOnce)
+			return outcome{}, fault.WithMessage(fault.Rejected, "Too many users specified (limit is %d)", maxAtOnce)
 		}
 	}
 	result := outcome{Status: "success"}

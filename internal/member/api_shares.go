@@ -60,7 +60,7 @@ func (s *Service) handleShareProject(ctx context.Context, call httpapi.Call[*Sou
 	p := call.Params
 	share, err := s.Share(ctx, call.Actor, call.Subject, p.GroupID, Terms{Level: role(p.GroupAccess), ExpiresAt: optionalDay(p.ExpiresAt)})
 	if fault.Is(err, fault.NotFound) {
-		err = fault.Say(fault.NotFound, "Not Found")
+		err = fault.WithMessage(fault.NotFound, "Not Found")
 	}
 	return shareEntity{
 		ID: share.ID, ProjectID: call.Subject.Entity.ID, GroupID: share.GroupID, GroupAccess: share.Level, ExpiresAt: httpapi.Day(share.ExpiresAt),

@@ -125,8 +125,8 @@ func TestEverySituationHasItsAnswer(t *testing.T) {
 			t.Errorf("%s: got %d %s, want %d %s", name, r.Status, r.Body, c.status, c.want)
 		}
 	}
-	if deeds := w.taken(); len(deeds) > 0 {
-		t.Errorf("refused and yet audited: %q", deeds)
+	if records := w.taken(); len(records) > 0 {
+		t.Errorf("refused and yet audited: %q", records)
 	}
 	wantMembers(t, w.as(ada), pathOf(own, "members"), "ada 50")
 	wantMembers(t, w.as(ada), pathOf(own, "members/all"), "ada 50")

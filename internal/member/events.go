@@ -8,22 +8,22 @@ import (
 )
 
 // What names an act on a membership or a share; the audit trail keeps it.
-type What string
+type Action string
 
 const (
-	Created   What = "member_created"
-	Updated   What = "member_updated"
-	Destroyed What = "member_destroyed"
+	Created   Action = "member_created"
+	Updated   Action = "member_updated"
+	Destroyed Action = "member_destroyed"
 
-	ProjectShared   What = "project_group_link_created"
-	ProjectUnshared What = "project_group_link_deleted"
-	GroupShared     What = "group_share_with_group_link_created"
-	GroupUnshared   What = "group_share_with_group_link_removed"
+	ProjectShared   Action = "project_group_link_created"
+	ProjectUnshared Action = "project_group_link_deleted"
+	GroupShared     Action = "group_share_with_group_link_created"
+	GroupUnshared   Action = "group_share_with_group_link_removed"
 )
 
 // Event is an act on a membership, published in the transaction that did it.
 type Event struct {
-	What   What
+	Action Action
 	By     access.Actor
 	Source bus.Entity
 	UserID int64  // zero for an invitation
@@ -33,15 +33,15 @@ type Event struct {
 }
 
 // EventName is the act.
-func (e Event) EventName() string { return string(e.What) }
+func (e Event) EventName() string { return string(e.Action) }
 
-// Deed is the act as the audit trail keeps it.
-func (e Event) Deed() bus.Deed {
-	d := bus.Deed{
-		Type: string(e.What), By: e.By, Entity: e.Source, Change: e.Change,
+// AuditRecord is the act as the audit trail keeps it.
+func (e Event) AuditRecord() bus.AuditRecord {
+	d := bus.AuditRecord{
+		Type: string(e.Action), By: e.By, Entity: e.Source, Change: e.Change,
 		Target: bus.Target{Type: "User", ID: e.UserID, Details: e.Name},
 	}
-	switch e.What {
+	switch e.Action {
 	case Created:
 		d.Add, d.Message = "user_access", "Membership created as "+e.Level.String()
 	case Destroyed:
@@ -71,7 +71,7 @@ func day(t *time.Time) string {
 // ShareEvent is a group let in or kept out, published in the transaction that
 // did it.
 type ShareEvent struct {
-	What    What
+	Action  Action
 	By      access.Actor
 	Source  bus.Entity
 	GroupID int64
@@ -80,16 +80,16 @@ type ShareEvent struct {
 }
 
 // EventName is the act.
-func (e ShareEvent) EventName() string { return string(e.What) }
+func (e ShareEvent) EventName() string { return string(e.Action) }
 
-// Deed is the act as the audit trail keeps it.
-func (e ShareEvent) Deed() bus.Deed {
-	message := map[What]string{
+// AuditRecord is the act as the audit trail keeps it.
+func (e ShareEvent) AuditRecord() bus.AuditRecord {
+	message := map[Action]string{
 		ProjectShared: "Added project group link", ProjectUnshared: "Removed project group link",
 		GroupShared: "Added group share", GroupUnshared: "Removed group share",
-	}[e.What]
-	return bus.Deed{
-		Type: string(e.What), By: e.By, Entity: e.Source, Message: message,
+	}[e.Action]
+	return bus.AuditRecord{
+		Type: string(e.Action), By: e.By, Entity: e.Source, Message: message,
 		Target: bus.Target{Type: "Group", ID: e.GroupID, Details: e.Name},
 	}
 }

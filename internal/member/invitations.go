@@ -57,10 +57,10 @@ func (s *Service) invite(ctx context.Context, tx pgx.Tx, by access.Actor, src *S
 	}
 	i, err := postgres.One[Invitation](ctx, tx, sqlInsertInvitation, namespaceID, projectID, email, t.Level, t.ExpiresAt, author(by), s.deps.Clock.Now())
 	if err != nil {
-		taken := fault.Say(fault.Conflict, "The member's email address has already been taken")
+		taken := fault.WithMessage(fault.Conflict, "The member's email address has already been taken")
 		return postgres.Faults{"members_namespace_invite_key": taken, "members_project_invite_key": taken}.Translate(err)
 	}
-	if err := s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, Source: src.Entity, Name: email, Level: t.Level}); err != nil {
+	if err := s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, Source: src.Entity, Name: email, Level: t.Level}); err != nil {
 		return err
 	}
 	if !s.deps.Mail.Configured() {
@@ -95,7 +95,7 @@ func (s *Service) UpdateInvitation(ctx context.Context, by access.Actor, src *So
 			return err
 		}
 		change := changeOf(Member{AccessLevel: before.AccessLevel, ExpiresAt: before.ExpiresAt}, Member{AccessLevel: t.Level, ExpiresAt: t.ExpiresAt})
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Updated, By: by, Source: src.Entity, Name: i.InviteEmail, Level: t.Level, Change: change})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Updated, By: by, Source: src.Entity, Name: i.InviteEmail, Level: t.Level, Change: change})
 	})
 	return i, err
 }
@@ -110,7 +110,7 @@ func (s *Service) Disinvite(ctx context.Context, by access.Actor, src *Source, e
 		if _, err := tx.Exec(ctx, sqlDelete, i.ID); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Destroyed, By: by, Source: src.Entity, Name: i.InviteEmail, Level: i.AccessLevel})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Destroyed, By: by, Source: src.Entity, Name: i.InviteEmail, Level: i.AccessLevel})
 	})
 }
 
@@ -181,7 +181,7 @@ func (s *Service) Accept(ctx context.Context, by access.Actor, id int64) (Receiv
 		if _, err := tx.Exec(ctx, sqlAccept, r.ID, by.ID(), s.deps.Clock.Now()); err != nil {
 			return postgres.Faults{"members_namespace_user_key": errExists, "members_project_user_key": errExists}.Translate(err)
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, Source: src.Entity, UserID: by.ID(), Name: by.Person.Name, Level: r.AccessLevel})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, Source: src.Entity, UserID: by.ID(), Name: by.Person.Name, Level: r.AccessLevel})
 	})
 }
 
@@ -192,7 +192,7 @@ func (s *Service) Decline(ctx context.Context, by access.Actor, id int64) (Recei
 		if _, err := tx.Exec(ctx, sqlDelete, r.ID); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Destroyed, By: by, Source: r.source().Entity, Name: r.InviteEmail, Level: r.AccessLevel})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Destroyed, By: by, Source: r.source().Entity, Name: r.InviteEmail, Level: r.AccessLevel})
 	})
 }
 

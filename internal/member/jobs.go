@@ -97,14 +97,14 @@ type expired struct {
 // counting on their day; this only tidies up and tells the trail.
 func (s *Service) Expire(ctx context.Context) error {
 	members := func(e expired) bus.Event {
-		return Event{What: Destroyed, Source: e.Entity, UserID: e.UserID, Name: e.Details, Level: e.AccessLevel}
+		return Event{Action: Destroyed, Source: e.Entity, UserID: e.UserID, Name: e.Details, Level: e.AccessLevel}
 	}
 	shares := func(e expired) bus.Event {
 		what := ProjectUnshared
 		if e.Kind == bus.OfGroup {
 			what = GroupUnshared
 		}
-		return ShareEvent{What: what, Source: e.Entity, GroupID: e.UserID, Name: e.Details, Level: e.AccessLevel}
+		return ShareEvent{Action: what, Source: e.Entity, GroupID: e.UserID, Name: e.Details, Level: e.AccessLevel}
 	}
 	if err := s.expire(ctx, sqlExpired, sqlDeleteRows, members); err != nil {
 		return err

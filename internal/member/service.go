@@ -43,8 +43,8 @@ func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 func (s *Service) today() time.Time { return s.deps.Clock.Now().UTC() }
 
 var (
-	errNotMember = fault.Say(fault.NotFound, "404 Not found")
-	errExists    = fault.Say(fault.Conflict, "Member already exists")
+	errNotMember = fault.WithMessage(fault.NotFound, "404 Not found")
+	errExists    = fault.WithMessage(fault.Conflict, "Member already exists")
 )
 
 // Add makes someone a member. A wish of theirs is granted by it.
@@ -86,7 +86,7 @@ func (s *Service) add(ctx context.Context, tx pgx.Tx, by access.Actor, src *Sour
 	if err != nil {
 		return Member{}, postgres.Faults{"members_namespace_user_key": errExists, "members_project_user_key": errExists}.Translate(err)
 	}
-	return m, s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, Source: src.Entity, UserID: u.ID, Name: u.Name, Level: m.AccessLevel})
+	return m, s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, Source: src.Entity, UserID: u.ID, Name: u.Name, Level: m.AccessLevel})
 }
 
 // author is who a row remembers as its maker.
@@ -181,7 +181,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, src *Source, user
 			return err
 		}
 		return s.deps.Bus.Publish(ctx, tx, Event{
-			What: Updated, By: by, Source: src.Entity, UserID: userID, Name: before.UserName, Level: m.AccessLevel,
+			Action: Updated, By: by, Source: src.Entity, UserID: userID, Name: before.UserName, Level: m.AccessLevel,
 			Change: changeOf(before.Member, m),
 		})
 	})
@@ -250,7 +250,7 @@ func (s *Service) Remove(ctx context.Context, by access.Actor, src *Source, user
 		if _, err := tx.Exec(ctx, sqlDelete, m.ID); err != nil {
 			return err
 		}
-		gone := Event{What: Destroyed, By: by, Source: src.Entity, UserID: userID, Name: m.UserName, Level: m.AccessLevel}
+		gone := Event{Action: Destroyed, By: by, Source: src.Entity, UserID: userID, Name: m.UserName, Level: m.AccessLevel}
 		if err := s.deps.Bus.Publish(ctx, tx, gone); err != nil {
 			return err
 		}

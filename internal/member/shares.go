@@ -31,7 +31,7 @@ func (s *Service) Share(ctx context.Context, by access.Actor, src *Source, group
 	}
 	g, err := s.deps.Groups.Find(ctx, by, groupID)
 	if err == nil && g.Kind != group.Shared {
-		err = fault.Missing("Group")
+		err = fault.NotFoundf("Group")
 	}
 	if err != nil {
 		return Share{}, err
@@ -48,15 +48,15 @@ func (s *Service) Share(ctx context.Context, by access.Actor, src *Source, group
 		share.ID, err = postgres.Value[int64](ctx, tx, sqlShare, g.ID, namespaceID, projectID, t.Level, t.ExpiresAt, s.deps.Clock.Now())
 		if err != nil {
 			return postgres.Faults{
-				"shares_project_group_key":   fault.Say(fault.Conflict, "Group already shared with this group"),
-				"shares_namespace_group_key": fault.Say(fault.Conflict, "Shared group The group has already been shared with this group"),
+				"shares_project_group_key":   fault.WithMessage(fault.Conflict, "Group already shared with this group"),
+				"shares_namespace_group_key": fault.WithMessage(fault.Conflict, "Shared group The group has already been shared with this group"),
 			}.Translate(err)
 		}
 		what := ProjectShared
 		if src.isGroup() {
 			what = GroupShared
 		}
-		return s.deps.Bus.Publish(ctx, tx, ShareEvent{What: what, By: by, Source: src.Entity, GroupID: g.ID, Name: g.Name, Level: t.Level})
+		return s.deps.Bus.Publish(ctx, tx, ShareEvent{Action: what, By: by, Source: src.Entity, GroupID: g.ID, Name: g.Name, Level: t.Level})
 	})
 	return share, err
 }
@@ -68,13 +68,13 @@ func (s *Service) checkShare(ctx context.Context, tx pgx.Tx, src *Source, g *gro
 	case err != nil:
 		return err
 	case above.Closed && g.Root() != above.Lineage[0]:
-		return fault.Missing("Group")
+		return fault.NotFoundf("Group")
 	case src.isGroup() && g.ID == src.Entity.ID:
-		return fault.Say(fault.Conflict, "Group cannot be shared with itself")
+		return fault.WithMessage(fault.Conflict, "Group cannot be shared with itself")
 	case !src.isGroup() && above.ShareLock:
-		return fault.Say(fault.Rejected, "The project sharing with group is disabled")
+		return fault.WithMessage(fault.Rejected, "The project sharing with group is disabled")
 	case !src.isGroup() && slices.Contains(above.Lineage, g.ID):
-		return fault.Say(fault.Conflict, "Project cannot be shared with the group it is in or one of its ancestors.")
+		return fault.WithMessage(fault.Conflict, "Project cannot be shared with the group it is in or one of its ancestors.")
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (s *Service) Unshare(ctx context.Context, by access.Actor, src *Source, gro
 		namespaceID, projectID := src.keys()
 		name, err := postgres.Value[string](ctx, tx, sqlUnshare, namespaceID, projectID, groupID, s.today())
 		if errors.Is(err, postgres.ErrNoRows) {
-			return fault.Missing("Group Link")
+			return fault.NotFoundf("Group Link")
 		}
 		if err != nil {
 			return err
@@ -94,6 +94,6 @@ func (s *Service) Unshare(ctx context.Context, by access.Actor, src *Source, gro
 		if src.isGroup() {
 			what = GroupUnshared
 		}
-		return s.deps.Bus.Publish(ctx, tx, ShareEvent{What: what, By: by, Source: src.Entity, GroupID: groupID, Name: name})
+		return s.deps.Bus.Publish(ctx, tx, ShareEvent{Action: what, By: by, Source: src.Entity, GroupID: groupID, Name: name})
 	})
 }

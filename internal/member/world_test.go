@@ -63,7 +63,7 @@ func newWorld(t testing.TB) *world {
 	settings := settingtest.New(t, w.db)
 	now := clock.Clock(func() time.Time { return w.now })
 	events := bus.New()
-	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.events = append(w.events, e)
@@ -92,7 +92,7 @@ func newWorld(t testing.TB) *world {
 		ExternalURL: home.String(), Names: names,
 		Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
 	})
-	bus.When(events, w.projects.OnGroupLowering)
+	bus.On(events, w.projects.OnGroupLowering)
 	w.members = member.New(member.Deps{
 		DB: w.db, Bus: events, Queue: queue, Users: w.users, Groups: w.groups, Projects: w.projects, Mail: &mail.Sender{}, Clock: now, ExternalURL: home,
 	})
@@ -170,7 +170,7 @@ func (w *world) taken() []string {
 	var all []string
 	for _, e := range w.events {
 		if a, ok := e.(bus.Audited); ok {
-			d := a.Deed()
+			d := a.AuditRecord()
 			all = append(all, fmt.Sprintf("%s: %s %s, %s %s", d.Type, d.Entity.Kind, d.Entity.Path, d.Target.Type, d.Target.Details))
 		}
 	}

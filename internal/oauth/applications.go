@@ -18,7 +18,7 @@ import (
 // mostListed bounds the lists of the room, which have no pages.
 const mostListed = 1000
 
-var errNoApplication = fault.Missing("Application")
+var errNoApplication = fault.NotFoundf("Application")
 
 func found(a Application, err error) (*Application, error) {
 	if errors.Is(err, postgres.ErrNoRows) {
@@ -75,7 +75,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, owner *int64, d D
 		if err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, Application: *a})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, Application: *a})
 	})
 	return a, secret, err
 }
@@ -123,7 +123,7 @@ func (s *Service) Delete(ctx context.Context, by access.Actor, id int64) error {
 	return err
 }
 
-func (s *Service) change(ctx context.Context, by access.Actor, id int64, what What,
+func (s *Service) change(ctx context.Context, by access.Actor, id int64, what Action,
 	do func(tx pgx.Tx, now time.Time, a *Application) (*Application, error),
 ) (a *Application, err error) {
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
@@ -133,7 +133,7 @@ func (s *Service) change(ctx context.Context, by access.Actor, id int64, what Wh
 		if a, err = do(tx, s.deps.Clock.Now(), a); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: what, By: by, Application: *a})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: what, By: by, Application: *a})
 	})
 	return a, err
 }
@@ -174,6 +174,6 @@ func (s *Service) Withdraw(ctx context.Context, by access.Actor, u *user.User, a
 		if done.RowsAffected() == 0 {
 			return errNoApplication
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Withdrawn, By: by, Application: *a, For: u})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Withdrawn, By: by, Application: *a, For: u})
 	})
 }

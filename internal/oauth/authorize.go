@@ -140,7 +140,7 @@ func (s *Service) Approve(ctx context.Context, by access.Actor, u *user.User, re
 		if err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Authorized, By: by, Application: *req.Application, For: u})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Authorized, By: by, Application: *req.Application, For: u})
 	})
 	if err != nil {
 		return "", err

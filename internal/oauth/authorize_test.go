@@ -276,6 +276,6 @@ func TestAnApplicationIsRevokedByThePersonItActsFor(t *testing.T) {
 		t.Errorf("a second time: %v", err)
 	}
 	if len(w.taken(oauth.Withdrawn)) != 1 || len(w.taken(oauth.Authorized)) != 4 {
-		t.Errorf("the trail: %+v", w.deeds)
+		t.Errorf("the trail: %+v", w.records)
 	}
 }

@@ -10,32 +10,32 @@ import (
 
 // What names an act on an application or on what people granted it; the
 // audit trail keeps it.
-type What string
+type Action string
 
 const (
-	Created       What = "oauth_application_created"
-	Updated       What = "oauth_application_updated"
-	SecretRenewed What = "oauth_application_secret_renewed"
-	Deleted       What = "oauth_application_deleted"
-	Authorized    What = "oauth_application_authorized"
-	Withdrawn     What = "oauth_authorization_revoked"
-	CodeReplayed  What = "oauth_code_replayed"
-	RefreshReused What = "oauth_refresh_token_reused"
+	Created       Action = "oauth_application_created"
+	Updated       Action = "oauth_application_updated"
+	SecretRenewed Action = "oauth_application_secret_renewed"
+	Deleted       Action = "oauth_application_deleted"
+	Authorized    Action = "oauth_application_authorized"
+	Withdrawn     Action = "oauth_authorization_revoked"
+	CodeReplayed  Action = "oauth_code_replayed"
+	RefreshReused Action = "oauth_refresh_token_reused"
 )
 
 // Event is an act, published in the transaction that did it.
 type Event struct {
-	What        What
+	Action      Action
 	By          access.Actor
 	Application Application
 	For         *user.User // who granted; nil where the act is on the application itself
 }
 
 // EventName is the act.
-func (e Event) EventName() string { return string(e.What) }
+func (e Event) EventName() string { return string(e.Action) }
 
-// Deed is the act as the audit trail keeps it.
-func (e Event) Deed() bus.Deed {
+// AuditRecord is the act as the audit trail keeps it.
+func (e Event) AuditRecord() bus.AuditRecord {
 	entity := bus.Instance()
 	switch {
 	case e.For != nil:
@@ -43,15 +43,15 @@ func (e Event) Deed() bus.Deed {
 	case e.Application.OwnerID != nil && e.By.Is(*e.Application.OwnerID):
 		entity = bus.Entity{Kind: bus.OfUser, ID: e.By.ID(), Path: e.By.Person.Username, Name: e.By.Person.Name}
 	}
-	return bus.Deed{
-		Type: string(e.What), By: e.By, Entity: entity, Message: e.message(),
+	return bus.AuditRecord{
+		Type: string(e.Action), By: e.By, Entity: entity, Message: e.message(),
 		Target: bus.Target{Type: "OauthApplication", ID: e.Application.ID, Details: e.Application.Name},
 	}
 }
 
 func (e Event) message() string {
 	a := e.Application
-	switch e.What {
+	switch e.Action {
 	case Created:
 		return fmt.Sprintf("Registered OAuth application %s with scopes: %s", a.Name, joined(a.Scopes))
 	case Updated:

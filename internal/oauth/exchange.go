@@ -124,7 +124,7 @@ func (s *Service) replayed(ctx context.Context, tx pgx.Tx, app *Application, u *
 	if err != nil || family == nil { // it was never used, and is late
 		return err
 	}
-	return s.endFamily(ctx, tx, *family, Event{What: CodeReplayed, By: access.Actor{Address: from, Process: "oauth"}, Application: *app, For: u})
+	return s.endFamily(ctx, tx, *family, Event{Action: CodeReplayed, By: access.Actor{Address: from, Process: "oauth"}, Application: *app, For: u})
 }
 
 func (s *Service) endFamily(ctx context.Context, tx pgx.Tx, family int64, e Event) error {
@@ -168,7 +168,7 @@ func (s *Service) refresh(ctx context.Context, x Exchange) (*Issued, error) {
 		if old.RevokedAt != nil {
 			// It was spent before this request began, so somebody has a copy.
 			return nil, s.endFamily(ctx, tx, old.FamilyID, Event{
-				What: RefreshReused, By: access.Actor{Address: x.From, Process: "oauth"}, Application: *app, For: u,
+				Action: RefreshReused, By: access.Actor{Address: x.From, Process: "oauth"}, Application: *app, For: u,
 			})
 		}
 		spent, err := tx.Exec(ctx, sqlSpend, old.ID, now)

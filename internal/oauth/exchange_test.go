@@ -145,8 +145,8 @@ func TestOA02_ACodeIsUsedOnceAndInTime(t *testing.T) {
 		t.Error("the token outlived the replay of its code")
 	}
 	w.refresh(t, a, first.RefreshToken).refused(t, 400, oauth.InvalidGrant)
-	if deeds := w.taken(oauth.CodeReplayed); len(deeds) != 1 || deeds[0].Entity.ID != w.ada.ID {
-		t.Errorf("the trail: %+v", deeds)
+	if records := w.taken(oauth.CodeReplayed); len(records) != 1 || records[0].Entity.ID != w.ada.ID {
+		t.Errorf("the trail: %+v", records)
 	}
 
 	late := w.code(t, a.ask("api"))
@@ -261,9 +261,9 @@ func TestOA09_AStolenRefreshTokenEndsTheLine(t *testing.T) {
 	if !w.works(t, other.AccessToken) {
 		t.Error("another line died, too")
 	}
-	deeds := w.taken(oauth.RefreshReused)
-	if len(deeds) != 1 || deeds[0].Entity.ID != w.ada.ID || deeds[0].Target.ID != a.ID {
-		t.Errorf("the trail: %+v", deeds)
+	records := w.taken(oauth.RefreshReused)
+	if len(records) != 1 || records[0].Entity.ID != w.ada.ID || records[0].Target.ID != a.ID {
+		t.Errorf("the trail: %+v", records)
 	}
 }
 

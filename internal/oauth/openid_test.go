@@ -345,8 +345,8 @@ func TestOA10_AClientSecretIsShownOnceAndKeptAsADigest(t *testing.T) {
 	if renewed.Secret == first.Secret || renewed.UID != first.UID {
 		t.Errorf("%+v", renewed)
 	}
-	for _, deed := range w.deeds {
-		if text, _ := json.Marshal(deed); strings.Contains(string(text), first.Secret) || strings.Contains(string(text), renewed.Secret) {
+	for _, record := range w.records {
+		if text, _ := json.Marshal(record); strings.Contains(string(text), first.Secret) || strings.Contains(string(text), renewed.Secret) {
 			t.Error("the trail tells the secret")
 		}
 	}

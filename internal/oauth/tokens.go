@@ -37,9 +37,9 @@ func (s *Service) Bearer(ctx context.Context, p access.Presented) (*user.User, a
 	case err != nil:
 		return nil, access.Credential{}, err
 	case !s.deps.Clock.Now().Before(b.ExpiresAt):
-		return nil, access.Credential{}, fault.Say(fault.TokenUnusable, "Token is expired. You can either do re-authorization or token refresh.")
+		return nil, access.Credential{}, fault.WithMessage(fault.TokenUnusable, "Token is expired. You can either do re-authorization or token refresh.")
 	case b.RevokedAt != nil:
-		return nil, access.Credential{}, fault.Say(fault.TokenUnusable, "Token was revoked. You have to re-authorize from the user.")
+		return nil, access.Credential{}, fault.WithMessage(fault.TokenUnusable, "Token was revoked. You have to re-authorize from the user.")
 	}
 	return &b.User, access.Credential{Kind: access.OAuthToken, ID: b.TokenID, Scopes: b.Scopes}, nil
 }

@@ -57,8 +57,8 @@ type world struct {
 	now       time.Time
 	root, ada *user.User
 
-	mu    sync.Mutex
-	deeds []bus.Deed
+	mu      sync.Mutex
+	records []bus.AuditRecord
 }
 
 func newWorld(t testing.TB) *world {
@@ -68,11 +68,11 @@ func newWorld(t testing.TB) *world {
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	now := clock.Clock(func() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return w.now })
 	events := bus.New()
-	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		if a, ok := e.(bus.Audited); ok {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.deeds = append(w.deeds, a.Deed())
+			w.records = append(w.records, a.AuditRecord())
 		}
 		return nil
 	})
@@ -296,10 +296,10 @@ func (w *world) works(t testing.TB, token string) bool {
 	return w.api.With("Authorization", "Bearer "+token).Do(t, "GET", "/probe", nil).Status == http.StatusOK
 }
 
-func (w *world) taken(what oauth.What) (found []bus.Deed) {
+func (w *world) taken(what oauth.Action) (found []bus.AuditRecord) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(w.deeds), func(d bus.Deed) bool { return d.Type != string(what) })
+	return slices.DeleteFunc(slices.Clone(w.records), func(d bus.AuditRecord) bool { return d.Type != string(what) })
 }
 
 func (w *world) exec(t testing.TB, sql string, args ...any) {

@@ -19,9 +19,9 @@ import (
 )
 
 var (
-	errNotRetryable = fault.Because(fault.Forbidden, "Job is not retryable")
-	errUnplayable   = fault.Say(fault.Rejected, "400 Bad request - Unplayable Job")
-	errNotErasable  = fault.Because(fault.Forbidden, "Job is not erasable!")
+	errNotRetryable = fault.WithReason(fault.Forbidden, "Job is not retryable")
+	errUnplayable   = fault.WithMessage(fault.Rejected, "400 Bad request - Unplayable Job")
+	errNotErasable  = fault.WithReason(fault.Forbidden, "Job is not erasable!")
 )
 
 // ArchivedBefore is the time before which jobs were made that are kept as they

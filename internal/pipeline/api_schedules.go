@@ -400,7 +400,7 @@ func (s *Service) handlePull(ctx context.Context, call httpapi.Call[httpapi.None
 	for key, value := range in.Variables {
 		text, ok := value.(string)
 		if !ok {
-			return fullForm{}, fault.Say(fault.Rejected, "variables needs to be a map of key-valued strings")
+			return fullForm{}, fault.WithMessage(fault.Rejected, "variables needs to be a map of key-valued strings")
 		}
 		vars = append(vars, Variable{Key: key, Value: text})
 	}

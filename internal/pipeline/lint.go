@@ -44,7 +44,7 @@ func (s *Service) Lint(ctx context.Context, by access.Actor, p *project.Project,
 	if revision == "" {
 		revision = ref
 	}
-	missing := fault.Missing("Commit")
+	missing := fault.NotFoundf("Commit")
 	c := &scene{project: p, repo: repo}
 	sha, err := s.deps.Repositories.Revision(ctx, repo, p, revision)
 	if err == nil {

@@ -37,7 +37,7 @@ type Schedule struct {
 // maxSchedules is how many a project may have.
 const maxSchedules = 10
 
-var errNoSchedule = fault.Missing("Pipeline Schedule")
+var errNoSchedule = fault.NotFoundf("Pipeline Schedule")
 
 func foundSchedule(row Schedule, err error) (*Schedule, error) {
 	if errors.Is(err, postgres.ErrNoRows) {
@@ -218,7 +218,7 @@ func schedulePlace(scheduleID int64, key string) string {
 }
 
 var (
-	errNoVariable    = fault.Missing("Variable")
+	errNoVariable    = fault.NotFoundf("Variable")
 	errVariableTaken = fault.Field("key", "has already been taken")
 )
 

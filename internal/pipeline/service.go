@@ -84,7 +84,7 @@ type JobTokens interface {
 	Caller(ctx context.Context, token string) (*Caller, error)
 }
 
-var errMissing = fault.Say(fault.NotFound, "404 Not found")
+var errMissing = fault.WithMessage(fault.NotFound, "404 Not found")
 
 func found[T any](row T, err error) (*T, error) {
 	if errors.Is(err, postgres.ErrNoRows) {

@@ -40,7 +40,7 @@ type seat struct {
 	end func()
 }
 
-var errNoSeat = fault.Say(fault.Unavailable, "Too many CI/CD configurations are being read at the moment. Please try again later.")
+var errNoSeat = fault.WithMessage(fault.Unavailable, "Too many CI/CD configurations are being read at the moment. Please try again later.")
 
 func (s *Service) takeSeat(ctx context.Context) (*seat, error) {
 	t := &seat{s: s}

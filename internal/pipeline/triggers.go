@@ -31,7 +31,7 @@ type Trigger struct {
 
 const triggerDigest = "trigger_token"
 
-var errNoTrigger = fault.Missing("Trigger")
+var errNoTrigger = fault.NotFoundf("Trigger")
 
 func foundTrigger(row Trigger, err error) (*Trigger, error) {
 	if errors.Is(err, postgres.ErrNoRows) {
@@ -138,7 +138,7 @@ func withPayload(vars []Variable, payload map[string]any) ([]Variable, error) {
 	return append([]Variable{{Key: "TRIGGER_PAYLOAD", Value: string(text), File: true, Raw: true}}, vars...), err
 }
 
-var errNotRunning = fault.Say(fault.Unauthenticated, "Job is not running")
+var errNotRunning = fault.WithMessage(fault.Unauthenticated, "Job is not running")
 
 // pullByJob starts a pipeline for a running job, as the job's person and below
 // the job's pipeline: a job that starts its own project again and again comes to

@@ -130,8 +130,8 @@ func newWorld(t testing.TB, config string) *world {
 		Outbound:  outbound.New(func() outbound.Rules { return outbound.Rules{} }),
 		JobTokens: noJobTokens{},
 	})
-	bus.When(events, w.OnPushed)
-	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	bus.On(events, w.OnPushed)
+	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.told = append(w.told, e)

@@ -264,9 +264,9 @@ func TestADeletedProjectIsNotFoundAtOnceAndGoesLater(t *testing.T) {
 		}
 		c.Do(t, "DELETE", at(p), nil).Want(t, http.StatusNotFound, noProject)
 	}
-	deeds := w.deeds
-	if len(deeds) != 1 || deeds[0].Type != "project_destroyed" || deeds[0].Entity.Kind != "Group" || deeds[0].Entity.ID != g.ID || deeds[0].Target.ID != p.ID {
-		t.Errorf("audited %+v", deeds)
+	records := w.records
+	if len(records) != 1 || records[0].Type != "project_destroyed" || records[0].Entity.Kind != "Group" || records[0].Entity.ID != g.ID || records[0].Target.ID != p.ID {
+		t.Errorf("audited %+v", records)
 	}
 	if n := projecttest.Read(t, w.db, source.ID).ForksCount; n != 0 {
 		t.Errorf("counts %d forks", n)

@@ -52,7 +52,7 @@ func (s *Service) handleFork(ctx context.Context, call httpapi.Call[*Project, fo
 	p := call.Params
 	home, err := s.forkHome(ctx, call.Actor, p)
 	if fault.Is(err, fault.NotFound) {
-		return nil, fault.Missing("Namespace")
+		return nil, fault.NotFoundf("Namespace")
 	}
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (s *Service) handleAdopt(ctx context.Context, call httpapi.Call[*Project, a
 	}
 	home, err := s.deps.Groups.Find(ctx, call.Actor, call.Subject.NamespaceID)
 	if fault.Is(err, fault.NotFound) || (err == nil && !access.Holds(call.Actor, access.CreateProject, home.Place())) {
-		return nil, fault.Because(fault.Unauthenticated, "Target Namespace")
+		return nil, fault.WithReason(fault.Unauthenticated, "Target Namespace")
 	}
 	if err != nil {
 		return nil, err

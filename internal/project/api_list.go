@@ -101,7 +101,7 @@ func (p wholeFilter) filter() Filter {
 func (p wholeFilter) request() (paging.Request, error) {
 	orderBy := p.OrderBy.Or("created_at")
 	if p.OrderBy.Ptr() != nil && orderBy != "updated_at" && !(p.UpdatedAfter.IsZero() && p.UpdatedBefore.IsZero()) {
-		return paging.Request{}, fault.Because(fault.Rejected, "`updated_at` filter and `updated_at` sorting must be paired")
+		return paging.Request{}, fault.WithReason(fault.Rejected, "`updated_at` filter and `updated_at` sorting must be paired")
 	}
 	req, err := p.KeysetPaging.Request(orderBy, p.Sort, httpapi.Offer{Model: "Project", OrderBy: []string{"id"}})
 	req.ByID = true
@@ -148,7 +148,7 @@ type ofUserParams struct {
 // restricted, no account exists for strangers.
 func (s *Service) loadUser(ctx context.Context, a access.Actor, p ofUserParams) (*user.User, error) {
 	if !a.SignedIn() && slices.Contains(s.deps.Settings.Current().RestrictedVisibilityLevels, access.Open.String()) {
-		return nil, fault.Missing("User")
+		return nil, fault.NotFoundf("User")
 	}
 	return s.deps.Users.FindByRef(ctx, p.UserID)
 }

@@ -34,7 +34,7 @@ type transferParams struct {
 func (s *Service) handleTransfer(ctx context.Context, call httpapi.Call[*Project, transferParams]) (any, error) {
 	target, err := s.deps.Groups.NamespaceByRef(ctx, call.Actor, call.Params.Namespace)
 	if fault.Is(err, fault.NotFound) {
-		return nil, fault.Missing("Namespace")
+		return nil, fault.NotFoundf("Namespace")
 	}
 	if err != nil {
 		return nil, err

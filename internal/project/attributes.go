@@ -25,7 +25,7 @@ type CustomAttribute struct {
 // ModifiedAt lets a client delete only what it has seen.
 func (a CustomAttribute) ModifiedAt() time.Time { return a.UpdatedAt }
 
-var errNoAttribute = fault.Say(fault.NotFound, "404 Not found")
+var errNoAttribute = fault.WithMessage(fault.NotFound, "404 Not found")
 
 // CustomAttributes lists all of a project's attributes.
 func (s *Service) CustomAttributes(ctx context.Context, projectID int64) ([]CustomAttribute, error) {
@@ -61,7 +61,7 @@ func (s *Service) SetCustomAttribute(ctx context.Context, by access.Actor, proje
 		if _, err := tx.Exec(ctx, sqlPutAttribute, p.ID, key, value, s.deps.Clock.Now()); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: AttributeSet, By: by, Project: p.Project, Message: "Set custom attribute " + key})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: AttributeSet, By: by, Project: p.Project, Message: "Set custom attribute " + key})
 	})
 }
 
@@ -79,6 +79,6 @@ func (s *Service) RemoveCustomAttribute(ctx context.Context, by access.Actor, a 
 		if cut.RowsAffected() == 0 {
 			return errNoAttribute
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: AttributeCut, By: by, Project: p.Project, Message: "Removed custom attribute " + a.Key})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: AttributeCut, By: by, Project: p.Project, Message: "Removed custom attribute " + a.Key})
 	})
 }

@@ -28,7 +28,7 @@ func (s *Service) Avatar(ctx context.Context, a access.Actor, id int64, name str
 		return picture.Picture{}, false, err
 	}
 	if name != p.Avatar {
-		return picture.Picture{}, false, fault.Missing("Avatar")
+		return picture.Picture{}, false, fault.NotFoundf("Avatar")
 	}
 	found, err = avatars.Find(ctx, s.deps.DB, p.ID)
 	return found, p.Visibility == access.Open, err

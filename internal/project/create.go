@@ -122,7 +122,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, d Draft) (*Projec
 				return err
 			}
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, Project: p})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, Project: p})
 	})
 	if err != nil {
 		return nil, err
@@ -199,9 +199,9 @@ func (s *Service) checkLimit(ctx context.Context, tx pgx.Tx, home *group.Group) 
 	case err != nil || count < owner.ProjectsLimit:
 		return err
 	case owner.ProjectsLimit == 0:
-		return fault.Say(fault.LimitReached, "Personal project creation is not allowed. Please contact your administrator with questions")
+		return fault.WithMessage(fault.LimitReached, "Personal project creation is not allowed. Please contact your administrator with questions")
 	}
-	return fault.Say(fault.LimitReached, "Your project limit is %d projects! Please contact your administrator to increase it", owner.ProjectsLimit)
+	return fault.WithMessage(fault.LimitReached, "Your project limit is %d projects! Please contact your administrator to increase it", owner.ProjectsLimit)
 }
 
 // checkTaken names both what is taken of name and path. Two who take one at

@@ -11,28 +11,28 @@ import (
 )
 
 // What names an administrative act on a project; the audit trail keeps it.
-type What string
+type Action string
 
 const (
-	Created              What = "project_created"
-	Destroyed            What = "project_destroyed"
-	WasArchived          What = "project_archived"
-	WasUnarchived        What = "project_unarchived"
-	NameChanged          What = "project_name_updated"
-	PathChanged          What = "project_path_updated"
-	VisibilityChanged    What = "project_visibility_level_updated"
-	Moved                What = "project_namespace_updated"
-	DefaultBranchChanged What = "project_default_branch_updated"
-	MergeMethodChanged   What = "project_merge_method_updated"
-	Forked               What = "project_fork_operation"
-	ForkCut              What = "project_fork_relationship_removed"
-	AttributeSet         What = "project_custom_attribute_updated"
-	AttributeCut         What = "project_custom_attribute_destroyed"
+	Created              Action = "project_created"
+	Destroyed            Action = "project_destroyed"
+	WasArchived          Action = "project_archived"
+	WasUnarchived        Action = "project_unarchived"
+	NameChanged          Action = "project_name_updated"
+	PathChanged          Action = "project_path_updated"
+	VisibilityChanged    Action = "project_visibility_level_updated"
+	Moved                Action = "project_namespace_updated"
+	DefaultBranchChanged Action = "project_default_branch_updated"
+	MergeMethodChanged   Action = "project_merge_method_updated"
+	Forked               Action = "project_fork_operation"
+	ForkCut              Action = "project_fork_relationship_removed"
+	AttributeSet         Action = "project_custom_attribute_updated"
+	AttributeCut         Action = "project_custom_attribute_destroyed"
 )
 
 // Event is an act on a project, published in the transaction that did it.
 type Event struct {
-	What    What
+	Action  Action
 	By      access.Actor
 	Project *Project
 	Message string
@@ -40,17 +40,17 @@ type Event struct {
 }
 
 // EventName is the act.
-func (e Event) EventName() string { return string(e.What) }
+func (e Event) EventName() string { return string(e.Action) }
 
-// Deed is the act as the audit trail keeps it. The end of a project stands in
+// AuditRecord is the act as the audit trail keeps it. The end of a project stands in
 // the trail of its group, which outlives it.
-func (e Event) Deed() bus.Deed {
+func (e Event) AuditRecord() bus.AuditRecord {
 	p := e.Project
-	d := bus.Deed{
-		Type: string(e.What), By: e.By, Message: e.Message, Change: e.Change, Entity: p.Entity(),
+	d := bus.AuditRecord{
+		Type: string(e.Action), By: e.By, Message: e.Message, Change: e.Change, Entity: p.Entity(),
 		Target: bus.Target{Type: "Project", ID: p.ID, Details: p.Name},
 	}
-	switch e.What {
+	switch e.Action {
 	case Created:
 		d.Add = "project"
 	case Destroyed:
@@ -89,7 +89,7 @@ func (ForkMade) EventName() string { return "project_fork_made" }
 
 func (s *Service) publishChanges(ctx context.Context, tx pgx.Tx, by access.Actor, before, after *Project) error {
 	type change struct {
-		what           What
+		what           Action
 		name, from, to string
 	}
 	changes := []change{
@@ -102,14 +102,14 @@ func (s *Service) publishChanges(ctx context.Context, tx pgx.Tx, by access.Actor
 	was, is := before.Features.levels(), after.Features.levels()
 	for i, level := range is {
 		changes = append(changes, change{
-			What("project_feature_" + level.area + "_access_level_updated"), level.area + "_access_level", string(*was[i].level), string(*level.level),
+			Action("project_feature_" + level.area + "_access_level_updated"), level.area + "_access_level", string(*was[i].level), string(*level.level),
 		})
 	}
 	for _, c := range changes {
 		if c.from == c.to {
 			continue
 		}
-		e := Event{What: c.what, By: by, Project: after, Change: &bus.Change{What: c.name, From: c.from, To: c.to}}
+		e := Event{Action: c.what, By: by, Project: after, Change: &bus.Change{What: c.name, From: c.from, To: c.to}}
 		if err := s.deps.Bus.Publish(ctx, tx, e); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ type ForkDraft struct {
 // for.
 func (s *Service) Fork(ctx context.Context, by access.Actor, source *Project, home *group.Group, d ForkDraft) (*Project, error) {
 	if !access.Holds(by, access.CreateProject, home.Place()) {
-		return nil, fault.Missing("Target Namespace")
+		return nil, fault.NotFoundf("Target Namespace")
 	}
 	p := &Project{
 		NamespaceID: home.ID, CreatorID: new(by.ID()), Name: source.Name, Path: source.Path, Description: source.Description,
@@ -63,7 +63,7 @@ func (s *Service) Fork(ctx context.Context, by access.Actor, source *Project, ho
 		if err := s.deps.Bus.Publish(ctx, tx, ForkMade{Fork: p}); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Forked, By: by, Project: from.Project, Message: "Forked project to " + p.FullPath()})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Forked, By: by, Project: from.Project, Message: "Forked project to " + p.FullPath()})
 	})
 	if err != nil {
 		return nil, err
@@ -98,14 +98,14 @@ func (s *Service) Adopt(ctx context.Context, by access.Actor, id int64, source *
 			return err
 		}
 		if circle {
-			return fault.Say(fault.Conflict, "Project cannot be forked from itself or from its own forks")
+			return fault.WithMessage(fault.Conflict, "Project cannot be forked from itself or from its own forks")
 		}
 		p, err := s.lock(ctx, tx, id)
 		switch {
 		case err != nil:
 			return err
 		case p.ForkedFromID != nil:
-			return fault.Say(fault.Conflict, "Project already forked")
+			return fault.WithMessage(fault.Conflict, "Project already forked")
 		case p.Visibility > from.Visibility:
 			return fault.Field("visibility_level", "%s is not allowed since the fork source project has lower visibility.", p.Visibility)
 		}
@@ -115,7 +115,7 @@ func (s *Service) Adopt(ctx context.Context, by access.Actor, id int64, source *
 		if _, err := tx.Exec(ctx, sqlAddForks, source.ID, 1); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Forked, By: by, Project: from.Project, Message: "Forked project to " + p.FullPath()})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Forked, By: by, Project: from.Project, Message: "Forked project to " + p.FullPath()})
 	})
 	if err != nil {
 		return nil, err
@@ -140,6 +140,6 @@ func (s *Service) CutFork(ctx context.Context, by access.Actor, id int64) error 
 		if _, err := tx.Exec(ctx, sqlAddForks, *p.ForkedFromID, -1); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: ForkCut, By: by, Project: p.Project, Message: "Removed fork relationship"})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: ForkCut, By: by, Project: p.Project, Message: "Removed fork relationship"})
 	})
 }

@@ -42,7 +42,7 @@ func (s *Service) Remove(ctx context.Context, by access.Actor, id int64) error {
 		if err := s.deps.Queue.Insert(ctx, tx, RemoveArgs{ProjectID: id}, jobqueue.Unique()); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Destroyed, By: by, Project: p.Project})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Destroyed, By: by, Project: p.Project})
 	})
 }
 

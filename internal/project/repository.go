@@ -110,7 +110,7 @@ func (s *Service) Imported(ctx context.Context, tx pgx.Tx, id int64) error {
 // CreateAt makes the private project that somebody pushes to before there is
 // one. Where they may not, there is nothing to find.
 func (s *Service) CreateAt(ctx context.Context, by access.Actor, path string) (*Project, error) {
-	missing := fault.Missing("Project")
+	missing := fault.NotFoundf("Project")
 	cut := strings.LastIndexByte(path, '/')
 	if cut < 0 || !by.SignedIn() {
 		return nil, missing

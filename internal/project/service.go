@@ -69,7 +69,7 @@ func (s *Service) Find(ctx context.Context, a access.Actor, id int64) (*Project,
 		}
 	}
 	if !access.Sees(a, p.Place()) {
-		return nil, fault.Missing("Project")
+		return nil, fault.NotFoundf("Project")
 	}
 	return &p, nil
 }
@@ -144,14 +144,14 @@ func (s *Service) FindByRef(ctx context.Context, a access.Actor, ref string) (p 
 		return p, false, err
 	}
 	if !strings.Contains(ref, "/") {
-		return nil, false, fault.Missing("Project")
+		return nil, false, fault.NotFoundf("Project")
 	}
 	route, err := group.Walk(ctx, s.deps.DB, ref)
 	if err != nil {
 		return nil, false, err
 	}
 	if route.ProjectID == 0 {
-		return nil, false, fault.Missing("Project")
+		return nil, false, fault.NotFoundf("Project")
 	}
 	if p, err = s.Find(ctx, a, route.ProjectID); err != nil {
 		return nil, false, err

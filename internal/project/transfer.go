@@ -17,7 +17,7 @@ import (
 // more open than that namespace, and its old path leads to it.
 func (s *Service) Transfer(ctx context.Context, by access.Actor, id int64, target *group.Group) (*Project, error) {
 	failed := func(why string) error {
-		return fault.Say(fault.Rejected, `Failed to transfer project {:new_namespace=>[%q]}`, why)
+		return fault.WithMessage(fault.Rejected, `Failed to transfer project {:new_namespace=>[%q]}`, why)
 	}
 	if !access.Holds(by, access.CreateProject, target.Place()) {
 		return nil, failed("You don't have permission to transfer projects into that namespace.")
@@ -56,11 +56,11 @@ func (s *Service) Transfer(ctx context.Context, by access.Actor, id int64, targe
 		if err != nil {
 			return err
 		}
-		moved := Event{What: Moved, By: by, Project: p.Project, Change: &bus.Change{What: "namespace", From: before.FullPath(), To: p.FullPath()}}
+		moved := Event{Action: Moved, By: by, Project: p.Project, Change: &bus.Change{What: "namespace", From: before.FullPath(), To: p.FullPath()}}
 		if err := s.deps.Bus.Publish(ctx, tx, moved); err != nil || p.Visibility == before.Visibility {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: VisibilityChanged, By: by, Project: p.Project, Change: &bus.Change{
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: VisibilityChanged, By: by, Project: p.Project, Change: &bus.Change{
 			What: "visibility", From: visibilityTitle[before.Visibility], To: visibilityTitle[p.Visibility],
 		}})
 	})

@@ -32,7 +32,7 @@ func (s *Service) hold(ctx context.Context, tx pgx.Tx, id int64, to access.Visib
 		}
 		home, err := s.deps.Groups.Parent(ctx, tx, namespace)
 		if fault.Is(err, fault.NotFound) {
-			return held{}, fault.Missing("Project")
+			return held{}, fault.NotFoundf("Project")
 		}
 		if err != nil {
 			return held{}, err
@@ -71,7 +71,7 @@ func (s *Service) lockWithForks(ctx context.Context, tx pgx.Tx, id int64, to acc
 	return h, nil
 }
 
-var errHeld = fault.Say(fault.Conflict, "409 Conflict: Resource lock")
+var errHeld = fault.WithMessage(fault.Conflict, "409 Conflict: Resource lock")
 
 // lockTied locks projects, their sources, and those of their forks that are
 // more open than to. Every transaction locks in one order: the tree, all rows of
@@ -103,7 +103,7 @@ var errTiedAnew = errors.New("a project got a source or a fork while it was lock
 
 func missing(err error) error {
 	if errors.Is(err, postgres.ErrNoRows) {
-		return fault.Missing("Project")
+		return fault.NotFoundf("Project")
 	}
 	return err
 }
@@ -207,9 +207,9 @@ func (s *Service) write(ctx context.Context, tx pgx.Tx, by access.Actor, before,
 // SetArchived makes a project read-only, or lets it change again. Saying so
 // twice is no error.
 func (s *Service) SetArchived(ctx context.Context, by access.Actor, id int64, archived bool) (*Project, error) {
-	e := Event{What: WasUnarchived, By: by, Message: "Project unarchived"}
+	e := Event{Action: WasUnarchived, By: by, Message: "Project unarchived"}
 	if archived {
-		e.What, e.Message = WasArchived, "Project archived"
+		e.Action, e.Message = WasArchived, "Project archived"
 	}
 	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		p, err := s.lock(ctx, tx, id)

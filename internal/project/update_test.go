@@ -138,10 +138,10 @@ func TestChangesAreAudited(t *testing.T) {
 		"description": "no trace",
 	}), http.StatusOK)
 	w.mu.Lock()
-	deeds := slices.Clone(w.deeds)
+	records := slices.Clone(w.records)
 	w.mu.Unlock()
 	var got []string
-	for _, d := range deeds {
+	for _, d := range records {
 		got = append(got, fmt.Sprintf("%s %s: %s -> %s of %s %d", d.Type, d.Change.What, d.Change.From, d.Change.To, d.Entity.Kind, d.Entity.ID))
 	}
 	want := []string{

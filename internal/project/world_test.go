@@ -44,9 +44,9 @@ type world struct {
 	root, ada, bob      *user.User
 	now                 time.Time
 
-	mu    sync.Mutex
-	deeds []bus.Deed
-	gone  []int64
+	mu      sync.Mutex
+	records []bus.AuditRecord
+	gone    []int64
 }
 
 func newWorld(t testing.TB) *world {
@@ -76,18 +76,18 @@ func newWorld(t testing.TB) *world {
 		Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
 	})
 	late.ProjectLister = w.projects
-	bus.When(events, w.projects.OnGroupMarked)
-	bus.When(events, w.projects.OnGroupLowering)
-	bus.When(events, w.projects.OnNamespaceRemoving)
-	bus.When(events, func(_ context.Context, _ pgx.Tx, e project.Removing) error {
+	bus.On(events, w.projects.OnGroupMarked)
+	bus.On(events, w.projects.OnGroupLowering)
+	bus.On(events, w.projects.OnNamespaceRemoving)
+	bus.On(events, func(_ context.Context, _ pgx.Tx, e project.Removing) error {
 		w.gone = append(w.gone, e.ProjectID)
 		return nil
 	})
-	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		if a, ok := e.(bus.Audited); ok {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.deeds = append(w.deeds, a.Deed())
+			w.records = append(w.records, a.AuditRecord())
 		}
 		return nil
 	})
@@ -135,10 +135,10 @@ func (w *world) set(t testing.TB, change func(*setting.Settings)) {
 func (w *world) taken() (types []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, d := range w.deeds {
+	for _, d := range w.records {
 		types = append(types, d.Type)
 	}
-	w.deeds = nil
+	w.records = nil
 	return types
 }
 

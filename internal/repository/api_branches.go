@@ -100,7 +100,7 @@ type branchParams struct {
 	Branch string `param:"branch" doc:"Name of the branch"`
 }
 
-var errBranchName = fault.Say(fault.Rejected, "The branch refname is invalid")
+var errBranchName = fault.WithMessage(fault.Rejected, "The branch refname is invalid")
 
 func (p branchParams) check() error {
 	if gitstore.CheckRefName(gitstore.Branches+p.Branch) != nil {

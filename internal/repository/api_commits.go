@@ -139,7 +139,7 @@ func (s *Service) handleCommits(ctx context.Context, call httpapi.Call[*project.
 	in := call.Params
 	for name, n := range map[string]int{"page": in.Page, "per_page": in.PerPage} {
 		if n < 1 {
-			return none, fault.Say(fault.BadParams, "%s does not have a valid value", name)
+			return none, fault.WithMessage(fault.BadParams, "%s does not have a valid value", name)
 		}
 	}
 	req, err := in.Request()
@@ -294,7 +294,7 @@ func (s *Service) handleCommitSignature(ctx context.Context, call httpapi.Call[*
 	if _, _, err := s.commit(ctx, call.Subject, call.Params.SHA); err != nil {
 		return httpapi.NoContent{}, err
 	}
-	return httpapi.NoContent{}, fault.Missing("Signature")
+	return httpapi.NoContent{}, fault.NotFoundf("Signature")
 }
 
 type pickParams struct {
@@ -416,7 +416,7 @@ func (s *Service) inNetwork(ctx context.Context, by access.Actor, p, start *proj
 	case err != nil:
 		return nil, err
 	case !same:
-		return nil, fault.Because(fault.Forbidden, "Project is not included in the fork network for %s", p.FullName())
+		return nil, fault.WithReason(fault.Forbidden, "Project is not included in the fork network for %s", p.FullName())
 	case !start.MayReadCode(by):
 		return nil, fault.New(fault.Forbidden)
 	}

@@ -60,10 +60,10 @@ func (s *Service) handleTree(ctx context.Context, call httpapi.Call[*project.Pro
 	var none httpapi.List[entryForm]
 	in := call.Params
 	if in.Pagination == "none" && !in.Recursive {
-		return none, fault.Say(fault.BadParams, `pagination cannot be "none" unless "recursive" is true`)
+		return none, fault.WithMessage(fault.BadParams, `pagination cannot be "none" unless "recursive" is true`)
 	}
 	req, err := in.Request()
-	if in.Pagination != "legacy" && fault.Is(err, fault.NotOffered) { // the depth of offsets does not bind other ways
+	if in.Pagination != "legacy" && fault.Is(err, fault.MethodNotAllowed) { // the depth of offsets does not bind other ways
 		err = nil
 	}
 	if err != nil {
@@ -173,7 +173,7 @@ func (s *Service) handleArchive(ctx context.Context, call httpapi.Call[*project.
 	in := call.Params
 	format, known := formats[in.Format]
 	if !known {
-		return httpapi.Stream{}, fault.Missing("File")
+		return httpapi.Stream{}, fault.NotFoundf("File")
 	}
 	a, err := s.Archive(ctx, call.Subject, ArchiveQuery{Revision: in.Revision, Path: in.Path, Exclude: in.Exclude, Format: format, Large: in.LFS})
 	if err != nil {

@@ -122,5 +122,5 @@ func (s *Service) handleTagSignature(ctx context.Context, call httpapi.Call[*pro
 	if _, err := s.Tag(ctx, call.Subject, call.Params.TagName); err != nil {
 		return httpapi.NoContent{}, err
 	}
-	return httpapi.NoContent{}, fault.Missing("Signature")
+	return httpapi.NoContent{}, fault.NotFoundf("Signature")
 }

@@ -119,7 +119,7 @@ func after(all []gitstore.Ref, prefix, token string, perPage int) (res paging.Re
 
 func badToken(err error, name string) error {
 	if errors.Is(err, gitstore.ErrNotFound) || errors.Is(err, gitstore.ErrInvalid) {
-		return fault.Say(fault.Unprocessable, "Invalid page token: %s", name)
+		return fault.WithMessage(fault.Unprocessable, "Invalid page token: %s", name)
 	}
 	return found(err, "Repository")
 }
@@ -182,7 +182,7 @@ func (s *Service) Branch(ctx context.Context, by access.Actor, p *project.Projec
 // branchRef reads the ref of a branch.
 func branchRef(ctx context.Context, repo *gitstore.Repo, name string) (gitstore.Ref, error) {
 	if name == "" {
-		return gitstore.Ref{}, fault.Missing("Branch")
+		return gitstore.Ref{}, fault.NotFoundf("Branch")
 	}
 	ref, err := repo.Ref(ctx, gitstore.Branches+name)
 	return ref, found(err, "Branch")
@@ -245,7 +245,7 @@ func (s *Service) MayPushTo(ctx context.Context, by access.Actor, p *project.Pro
 func (s *Service) CreateBranch(ctx context.Context, by access.Actor, p *project.Project, name, revision string) (*Branch, error) {
 	full := gitstore.Branches + name
 	if gitstore.CheckRefName(full) != nil {
-		return nil, fault.Say(fault.Rejected, "Branch name is invalid")
+		return nil, fault.WithMessage(fault.Rejected, "Branch name is invalid")
 	}
 	repo, err := s.Open(ctx, p)
 	if err != nil {
@@ -253,20 +253,20 @@ func (s *Service) CreateBranch(ctx context.Context, by access.Actor, p *project.
 	}
 	switch _, err := repo.Ref(ctx, full); {
 	case err == nil:
-		return nil, fault.Say(fault.Rejected, "Branch already exists")
+		return nil, fault.WithMessage(fault.Rejected, "Branch already exists")
 	case !errors.Is(err, gitstore.ErrNotFound):
 		return nil, found(err, "Branch")
 	}
 	target, err := repo.Resolve(ctx, revision)
 	if isMissing(err) {
-		return nil, fault.Say(fault.Rejected, "Failed to create branch '%s': invalid reference name '%s'", name, revision)
+		return nil, fault.WithMessage(fault.Rejected, "Failed to create branch '%s': invalid reference name '%s'", name, revision)
 	}
 	if err != nil {
 		return nil, found(err, "Commit")
 	}
 	err = s.Push(ctx, by, p, gitstore.Quarantine{}, gitstore.RefUpdate{Name: full, Old: gitstore.Zero, New: target})
 	if errors.Is(err, gitstore.ErrConflict) {
-		return nil, fault.Say(fault.Rejected, "Branch already exists")
+		return nil, fault.WithMessage(fault.Rejected, "Branch already exists")
 	}
 	if err != nil {
 		return nil, err

@@ -34,9 +34,9 @@ func (s *Service) AddComment(ctx context.Context, by access.Actor, p *project.Pr
 	case len(c.Note) > maxNote:
 		return c, fault.Field("note", "is too long (maximum is %d characters)", maxNote)
 	case c.Path != nil && gitstore.CheckPath(*c.Path) != nil:
-		return c, fault.Say(fault.BadParams, "path should be a valid file path")
+		return c, fault.WithMessage(fault.BadParams, "path should be a valid file path")
 	}
 	c, err := postgres.One[Comment](ctx, s.deps.DB, sqlInsertComment,
 		p.ID, commit, c.Note, c.Path, c.Line, c.LineType, by.ID(), s.deps.Clock.Now())
-	return c, postgres.Faults{"commit_comments_project_id_fkey": fault.Missing("Project")}.Translate(err)
+	return c, postgres.Faults{"commit_comments_project_id_fkey": fault.NotFoundf("Project")}.Translate(err)
 }

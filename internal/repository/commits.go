@@ -75,7 +75,7 @@ func (s *Service) commit(ctx context.Context, p *project.Project, revision strin
 		return nil, nil, err
 	}
 	if revision == "" {
-		return nil, nil, fault.Missing("Commit")
+		return nil, nil, fault.NotFoundf("Commit")
 	}
 	id, err := repo.Resolve(ctx, revision)
 	if err != nil {
@@ -103,7 +103,7 @@ func stats(ctx context.Context, repo *gitstore.Repo, commits []*gitstore.Commit)
 	return counted, found(err, "Commit")
 }
 
-var errNotInto = fault.Because(fault.Forbidden, "You are not allowed to push into this branch")
+var errNotInto = fault.WithReason(fault.Forbidden, "You are not allowed to push into this branch")
 
 // Pick is a commit that is to be repeated or taken back on a branch.
 type Pick struct {
@@ -144,12 +144,12 @@ func (k Pick) refusal(err error) error {
 		return found(err, "Commit")
 	}
 	f := &fault.Error{
-		Kind: fault.Rejected, Beside: map[string]string{"error_code": code},
+		Kind: fault.Rejected, Extra: map[string]string{"error_code": code},
 		Text: "Commit " + k.verb() + " failed: Can't perform this action automatically. It may have already been done, " +
 			"or a more recent commit may have updated some of this content. Please perform this action locally.",
 	}
 	if k.DryRun {
-		f.Beside["dry_run"] = "error"
+		f.Extra["dry_run"] = "error"
 	}
 	return f
 }
@@ -202,7 +202,7 @@ func (s *Service) PickOnto(ctx context.Context, by access.Actor, p *project.Proj
 // moved is the answer to someone who built on what is no more the tip.
 func moved(err error) error {
 	if errors.Is(err, gitstore.ErrConflict) {
-		return fault.Say(fault.Rejected, "Could not update the branch. Please refresh and try again.")
+		return fault.WithMessage(fault.Rejected, "Could not update the branch. Please refresh and try again.")
 	}
 	return err
 }

@@ -79,7 +79,7 @@ func (s *Service) Relative(ctx context.Context, by access.Actor, p *project.Proj
 	if id == p.ID {
 		return p, nil
 	}
-	stranger := fault.Say(fault.Rejected, "Target project id:%d is not a fork of project id:%s", id, given)
+	stranger := fault.WithMessage(fault.Rejected, "Target project id:%d is not a fork of project id:%s", id, given)
 	other, err := s.deps.Projects.Find(ctx, by, id)
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -98,7 +98,7 @@ func (s *Service) Relative(ctx context.Context, by access.Actor, p *project.Proj
 	case ours != theirs && ours != other.ID && theirs != p.ID:
 		return nil, stranger
 	case !access.Holds(by, access.ReadCode, other.Place()):
-		return nil, fault.Because(fault.Forbidden, "You don't have access to this fork's parent project")
+		return nil, fault.WithReason(fault.Forbidden, "You don't have access to this fork's parent project")
 	}
 	return other, nil
 }
@@ -187,10 +187,10 @@ const maxBases = 100
 // MergeBase finds the best common ancestor of several revisions.
 func (s *Service) MergeBase(ctx context.Context, p *project.Project, revisions []string) (*gitstore.Commit, error) {
 	if len(revisions) < 2 {
-		return nil, fault.Say(fault.Rejected, "Provide at least 2 refs")
+		return nil, fault.WithMessage(fault.Rejected, "Provide at least 2 refs")
 	}
 	if len(revisions) > maxBases {
-		return nil, fault.Say(fault.Rejected, "Provide at most %d refs", maxBases)
+		return nil, fault.WithMessage(fault.Rejected, "Provide at most %d refs", maxBases)
 	}
 	repo, err := s.Open(ctx, p)
 	if err != nil {
@@ -213,7 +213,7 @@ func (s *Service) MergeBase(ctx context.Context, p *project.Project, revisions [
 		if len(unknown) > 1 {
 			noun = "refs"
 		}
-		return nil, fault.Say(fault.Rejected, "Could not find %s: %s", noun, strings.Join(unknown, ", "))
+		return nil, fault.WithMessage(fault.Rejected, "Could not find %s: %s", noun, strings.Join(unknown, ", "))
 	}
 	base, err := repo.MergeBase(ctx, ids...)
 	if err != nil {

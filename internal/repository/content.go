@@ -35,7 +35,7 @@ type TreeQuery struct {
 // maxEntries is how many entries are listed in one go.
 const maxEntries = 100_000
 
-var errNoPath = fault.Missing("invalid revision or path")
+var errNoPath = fault.NotFoundf("invalid revision or path")
 
 // Tree lists a directory: directories first, then files, then submodules,
 // each by name. A listing of everything below is cut into pages in the order
@@ -100,7 +100,7 @@ func readToken(token string) (id gitstore.OID, path string, err error) {
 }
 
 func badPage(token string) error {
-	return fault.Say(fault.Unprocessable, "Invalid page token: %.100s", token)
+	return fault.WithMessage(fault.Unprocessable, "Invalid page token: %.100s", token)
 }
 
 // turn is the page of a directory behind a token.
@@ -198,7 +198,7 @@ type Blob struct {
 func (s *Service) Blob(ctx context.Context, p *project.Project, id string) (*Blob, error) {
 	id = strings.ToLower(id)
 	if !gitstore.IsOID(id) {
-		return nil, fault.Missing("Blob")
+		return nil, fault.NotFoundf("Blob")
 	}
 	repo, err := s.Open(ctx, p)
 	if err != nil {
@@ -236,7 +236,7 @@ const maxExcluded = 100
 // here, before the first byte.
 func (s *Service) Archive(ctx context.Context, p *project.Project, q ArchiveQuery) (*Archive, error) {
 	if len(q.Exclude) > maxExcluded {
-		return nil, fault.Say(fault.BadParams, "exclude_paths is invalid")
+		return nil, fault.WithMessage(fault.BadParams, "exclude_paths is invalid")
 	}
 	repo, err := s.Open(ctx, p)
 	if err != nil {
@@ -250,7 +250,7 @@ func (s *Service) Archive(ctx context.Context, p *project.Project, q ArchiveQuer
 	name := p.Path + "-" + cmp.Or(q.Revision, s.deps.Projects.BranchOf(p)) + "-" + string(commit)
 	if a.Path != "" {
 		if gitstore.CheckPath(a.Path) != nil {
-			return nil, fault.Missing("File")
+			return nil, fault.NotFoundf("File")
 		}
 		if _, err := repo.Find(ctx, commit, a.Path); err != nil {
 			return nil, found(err, "File")

@@ -189,9 +189,9 @@ const beginDelay = 30 * time.Second
 func (s *Service) OnProject(ctx context.Context, tx pgx.Tx, e project.Event) error {
 	later := jobqueue.At(s.deps.Clock.Now().Add(beginDelay))
 	switch {
-	case e.What == project.Created && e.Project.Settings.InitializeWithReadme:
+	case e.Action == project.Created && e.Project.Settings.InitializeWithReadme:
 		return s.deps.Queue.Insert(ctx, tx, BeginArgs{ProjectID: e.Project.ID}, jobqueue.Unique(), later)
-	case e.What == project.DefaultBranchChanged:
+	case e.Action == project.DefaultBranchChanged:
 		return s.deps.Queue.Insert(ctx, tx, HeadArgs{ProjectID: e.Project.ID}, jobqueue.Unique(), later)
 	}
 	return nil

@@ -20,13 +20,13 @@ func found(err error, noun string) error {
 	case err == nil:
 		return nil
 	case isMissing(err):
-		return fault.Missing(noun)
+		return fault.NotFoundf("%s", noun)
 	case errors.Is(err, gitstore.ErrTooLarge):
 		return fault.New(fault.TooLarge)
 	case errors.Is(err, gitstore.ErrTimeout), errors.Is(err, gitstore.ErrUnavailable):
 		return errors.Join(fault.New(fault.Unavailable), err)
 	case errors.Is(err, gitstore.ErrConflict):
-		return fault.Say(fault.Conflict, "409 Conflict: the ref was changed by someone else")
+		return fault.WithMessage(fault.Conflict, "409 Conflict: the ref was changed by someone else")
 	}
 	return err
 }

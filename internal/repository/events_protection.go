@@ -7,19 +7,19 @@ import (
 )
 
 // What names an administrative act on a rule; the audit trail keeps it.
-type What string
+type RuleAction string
 
 const (
-	BranchProtected   What = "protected_branch_created"
-	BranchRuleChanged What = "protected_branch_updated"
-	BranchUnprotected What = "protected_branch_removed"
-	TagProtected      What = "protected_tag_created"
-	TagUnprotected    What = "protected_tag_removed"
+	BranchProtected   RuleAction = "protected_branch_created"
+	BranchRuleChanged RuleAction = "protected_branch_updated"
+	BranchUnprotected RuleAction = "protected_branch_removed"
+	TagProtected      RuleAction = "protected_tag_created"
+	TagUnprotected    RuleAction = "protected_tag_removed"
 )
 
 // RuleEvent is an act on a rule, published in the transaction that did it.
 type RuleEvent struct {
-	What    What
+	Action  RuleAction
 	By      access.Actor
 	Project *project.Project
 	ID      int64
@@ -27,21 +27,21 @@ type RuleEvent struct {
 }
 
 // EventName is the act.
-func (e RuleEvent) EventName() string { return string(e.What) }
+func (e RuleEvent) EventName() string { return string(e.Action) }
 
-// Deed is the act as the audit trail keeps it.
-func (e RuleEvent) Deed() bus.Deed {
-	d := bus.Deed{
-		Type: string(e.What), By: e.By, Entity: e.Project.Entity(), Message: messages[e.What],
+// AuditRecord is the act as the audit trail keeps it.
+func (e RuleEvent) AuditRecord() bus.AuditRecord {
+	d := bus.AuditRecord{
+		Type: string(e.Action), By: e.By, Entity: e.Project.Entity(), Message: messages[e.Action],
 		Target: bus.Target{Type: "ProtectedBranch", ID: e.ID, Details: e.Name},
 	}
-	if e.What == TagProtected || e.What == TagUnprotected {
+	if e.Action == TagProtected || e.Action == TagUnprotected {
 		d.Target.Type = "ProtectedTag"
 	}
 	return d
 }
 
-var messages = map[What]string{
+var messages = map[RuleAction]string{
 	BranchProtected: "Added protected branch", BranchRuleChanged: "Changed protected branch", BranchUnprotected: "Unprotected branch",
 	TagProtected: "Added protected tag", TagUnprotected: "Unprotected tag",
 }

@@ -39,15 +39,15 @@ func Admit(by access.Actor, p *project.Project, service gitstore.Service) error 
 	push := service == gitstore.ReceivePack
 	switch {
 	case !push && service != gitstore.UploadPack && service != gitstore.UploadArchive:
-		return fault.Say(fault.Forbidden, "The command you're trying to execute is not allowed.")
+		return fault.WithMessage(fault.Forbidden, "The command you're trying to execute is not allowed.")
 	case !access.MayGit(by.Credential, push) && push:
-		return fault.Say(fault.Forbidden, noUpload)
+		return fault.WithMessage(fault.Forbidden, noUpload)
 	case !access.MayGit(by.Credential, push):
-		return fault.Say(fault.Forbidden, noDownload)
+		return fault.WithMessage(fault.Forbidden, noDownload)
 	case push && !MayPush(by, p):
-		return fault.Say(fault.Forbidden, NotAllowedToPush)
+		return fault.WithMessage(fault.Forbidden, NotAllowedToPush)
 	case !push && !p.MayReadCode(by):
-		return fault.Say(fault.Forbidden, notAllowedToFetch)
+		return fault.WithMessage(fault.Forbidden, notAllowedToFetch)
 	}
 	return nil
 }
@@ -120,11 +120,11 @@ func shown(err error) error {
 	case errors.Is(err, gitstore.ErrNoRepo):
 		return errors.Join(errFailed, err)
 	case errors.Is(err, gitstore.ErrUnavailable), errors.Is(err, gitstore.ErrTimeout):
-		return errors.Join(fault.Say(fault.Unavailable, "The repository cannot be reached. Please try again later."), err)
+		return errors.Join(fault.WithMessage(fault.Unavailable, "The repository cannot be reached. Please try again later."), err)
 	case errors.Is(err, gitstore.ErrInvalid):
-		return errors.Join(fault.Say(fault.BadParams, "The request makes no sense."), err)
+		return errors.Join(fault.WithMessage(fault.BadParams, "The request makes no sense."), err)
 	case errors.Is(err, gitstore.ErrTooLarge):
-		return errors.Join(fault.Say(fault.TooLarge, "The request is too large."), err)
+		return errors.Join(fault.WithMessage(fault.TooLarge, "The request is too large."), err)
 	}
 	return err
 }

@@ -48,7 +48,7 @@ func (s *Service) locate(ctx context.Context, p *project.Project, revision, path
 		return nil, found(err, "File")
 	}
 	if f.Entry.Mode.Kind() != gitstore.BlobKind {
-		return nil, fault.Missing("File")
+		return nil, fault.NotFoundf("File")
 	}
 	return f, nil
 }
@@ -59,7 +59,7 @@ func (f *File) measure(ctx context.Context) error {
 	return found(err, "File")
 }
 
-var errFilePath = fault.Say(fault.BadParams, "file_path should be a valid file path")
+var errFilePath = fault.WithMessage(fault.BadParams, "file_path should be a valid file path")
 
 // last is the newest commit that touched the file.
 func (f *File) last(ctx context.Context) (gitstore.OID, error) {

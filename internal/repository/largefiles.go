@@ -106,7 +106,7 @@ func (s *Service) LargeFile(ctx context.Context, p *project.Project, f *File) (*
 	}
 	size, err := s.deps.LargeFiles.Size(ctx, p.ID, oid)
 	if fault.Is(err, fault.NotFound) {
-		err = fault.Missing("File")
+		err = fault.NotFoundf("File")
 	}
 	return &LargeFile{OID: oid, Size: size, Open: func(ctx context.Context) (io.ReadCloser, error) {
 		_, body, err := s.deps.LargeFiles.Open(ctx, p.ID, oid)

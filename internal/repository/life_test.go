@@ -350,7 +350,7 @@ func (k keeper) Has(context.Context, int64) (bool, error) { return len(k) > 0, n
 func (k keeper) Size(_ context.Context, _ int64, oid string) (int64, error) {
 	text, ok := k[oid]
 	if !ok {
-		return 0, fault.Missing("Object")
+		return 0, fault.NotFoundf("Object")
 	}
 	return int64(len(text)), nil
 }

@@ -19,14 +19,14 @@ const maxPattern = 1000
 func filter(search, pattern string) (func(string) bool, error) {
 	if pattern != "" {
 		if search != "" {
-			return nil, fault.Say(fault.BadParams, "search, regex are mutually exclusive")
+			return nil, fault.WithMessage(fault.BadParams, "search, regex are mutually exclusive")
 		}
 		if len(pattern) > maxPattern {
-			return nil, fault.Say(fault.BadParams, "regex is too long (maximum is %d characters)", maxPattern)
+			return nil, fault.WithMessage(fault.BadParams, "regex is too long (maximum is %d characters)", maxPattern)
 		}
 		re, err := regexp.Compile(pattern)
 		if err != nil {
-			return nil, fault.Say(fault.BadParams, "regex is invalid")
+			return nil, fault.WithMessage(fault.BadParams, "regex is invalid")
 		}
 		return re.MatchString, nil
 	}

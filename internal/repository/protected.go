@@ -308,7 +308,7 @@ func (s *Service) TagRule(ctx context.Context, p *project.Project, name string) 
 
 func noRule(err error) error {
 	if errors.Is(err, postgres.ErrNoRows) {
-		return fault.Say(fault.NotFound, "404 Not found")
+		return fault.WithMessage(fault.NotFound, "404 Not found")
 	}
 	return err
 }
@@ -328,7 +328,7 @@ func (s *Service) ProtectBranch(ctx context.Context, by access.Actor, p *project
 		if err := s.insertRule(ctx, tx, p.ID, &rule); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, RuleEvent{What: BranchProtected, By: by, Project: p, ID: rule.ID, Name: rule.Name})
+		return s.deps.Bus.Publish(ctx, tx, RuleEvent{Action: BranchProtected, By: by, Project: p, ID: rule.ID, Name: rule.Name})
 	})
 	if err != nil {
 		return nil, err
@@ -398,8 +398,8 @@ func (s *Service) insertRule(ctx context.Context, tx pgx.Tx, projectID int64, ru
 		projectID, rule.Name, rule.ForcePush, rule.CodeOwners, s.deps.Clock.Now())
 	if err != nil {
 		return postgres.Faults{
-			"protected_branches_name_key":        fault.Say(fault.Conflict, "Protected branch '%s' already exists", rule.Name),
-			"protected_branches_project_id_fkey": fault.Missing("Project"),
+			"protected_branches_name_key":        fault.WithMessage(fault.Conflict, "Protected branch '%s' already exists", rule.Name),
+			"protected_branches_project_id_fkey": fault.NotFoundf("Project"),
 		}.Translate(err)
 	}
 	return s.insertGrants(ctx, tx, &rule.ID, nil, map[Act][]Grant{ToPush: rule.Push, ToMerge: rule.Merge, ToUnprotect: rule.Unprotect})
@@ -464,7 +464,7 @@ func (s *Service) ChangeRule(ctx context.Context, by access.Actor, p *project.Pr
 		if err := s.insertGrants(ctx, tx, &rule.ID, nil, c.Add); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, RuleEvent{What: BranchRuleChanged, By: by, Project: p, ID: rule.ID, Name: name})
+		return s.deps.Bus.Publish(ctx, tx, RuleEvent{Action: BranchRuleChanged, By: by, Project: p, ID: rule.ID, Name: name})
 	})
 	if err != nil {
 		return nil, err
@@ -505,7 +505,7 @@ func (s *Service) UnprotectBranch(ctx context.Context, by access.Actor, p *proje
 		if _, err := tx.Exec(ctx, sqlDeleteBranchRule, p.ID, rule.ID); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, RuleEvent{What: BranchUnprotected, By: by, Project: p, ID: rule.ID, Name: name})
+		return s.deps.Bus.Publish(ctx, tx, RuleEvent{Action: BranchUnprotected, By: by, Project: p, ID: rule.ID, Name: name})
 	})
 }
 
@@ -524,13 +524,13 @@ func (s *Service) ProtectTag(ctx context.Context, by access.Actor, p *project.Pr
 		id, err := postgres.Value[int64](ctx, tx, sqlInsertTagRule, p.ID, rule.Name, s.deps.Clock.Now())
 		if err != nil {
 			return postgres.Faults{
-				"protected_tags_name_key": unprocessable("Name has already been taken"), "protected_tags_project_id_fkey": fault.Missing("Project"),
+				"protected_tags_name_key": unprocessable("Name has already been taken"), "protected_tags_project_id_fkey": fault.NotFoundf("Project"),
 			}.Translate(err)
 		}
 		if err := s.insertGrants(ctx, tx, nil, &id, map[Act][]Grant{ToCreate: rule.Create}); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, RuleEvent{What: TagProtected, By: by, Project: p, ID: id, Name: rule.Name})
+		return s.deps.Bus.Publish(ctx, tx, RuleEvent{Action: TagProtected, By: by, Project: p, ID: id, Name: rule.Name})
 	})
 	if err != nil {
 		return nil, err
@@ -549,6 +549,6 @@ func (s *Service) UnprotectTag(ctx context.Context, by access.Actor, p *project.
 		if err != nil || gone.RowsAffected() == 0 {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, RuleEvent{What: TagUnprotected, By: by, Project: p, ID: rule.ID, Name: name})
+		return s.deps.Bus.Publish(ctx, tx, RuleEvent{Action: TagUnprotected, By: by, Project: p, ID: rule.ID, Name: name})
 	})
 }

@@ -40,7 +40,7 @@ func (s *Service) Push(ctx context.Context, by access.Actor, p *project.Project,
 func (a *Attempt) Move(ctx context.Context, q gitstore.Quarantine, updates ...gitstore.RefUpdate) error {
 	if err := a.Approve(ctx, q, updates, nil); err != nil {
 		if refused, ok := errors.AsType[*gitstore.RefusedError](err); ok {
-			return fault.Say(fault.Rejected, "%s", refused.Text)
+			return fault.WithMessage(fault.Rejected, "%s", refused.Text)
 		}
 		return err
 	}
@@ -75,7 +75,7 @@ type Attempt struct {
 	push    *Push // nil until approved
 }
 
-var errReadOnly = fault.Say(fault.Forbidden, "The repository is temporarily read-only. Please try again later.")
+var errReadOnly = fault.WithMessage(fault.Forbidden, "The repository is temporarily read-only. Please try again later.")
 
 // Attempt begins a push to a project that the actor sees.
 func (s *Service) Attempt(ctx context.Context, by access.Actor, p *project.Project, via Via) (*Attempt, error) {

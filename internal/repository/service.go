@@ -69,7 +69,7 @@ func (s *Service) Find(ctx context.Context, p *project.Project) (*Repository, er
 }
 
 var goneProject = postgres.Faults{
-	"repositories_project_id_fkey": fault.Missing("Project"), "pushes_project_id_fkey": fault.Missing("Project"),
+	"repositories_project_id_fkey": fault.NotFoundf("Project"), "pushes_project_id_fkey": fault.NotFoundf("Project"),
 }
 
 // storage chooses where a new repository goes.
@@ -91,8 +91,8 @@ func (s *Service) storage() string {
 }
 
 var (
-	errFilling = fault.Say(fault.Unavailable, "The repository is being prepared. Please try again later.")
-	errFailed  = fault.Say(fault.NotFound, "A repository for this project does not exist yet.")
+	errFilling = fault.WithMessage(fault.Unavailable, "The repository is being prepared. Please try again later.")
+	errFailed  = fault.WithMessage(fault.NotFound, "A repository for this project does not exist yet.")
 )
 
 // Open is the repository of a project that the caller already found to be

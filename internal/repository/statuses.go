@@ -136,7 +136,7 @@ func (s *Service) SetStatus(ctx context.Context, by access.Actor, p *project.Pro
 		if fresh {
 			st, err = postgres.One[Status](ctx, tx, sqlInsertStatus, p.ID, st.SHA, st.Ref, st.Name, st.State, st.TargetURL, st.Description,
 				st.Coverage, st.AuthorID, st.CreatedAt, st.StartedAt, st.FinishedAt)
-			return postgres.Faults{"commit_statuses_project_id_fkey": fault.Missing("Project")}.Translate(err)
+			return postgres.Faults{"commit_statuses_project_id_fkey": fault.NotFoundf("Project")}.Translate(err)
 		}
 		_, err = tx.Exec(ctx, sqlUpdateStatus, p.ID, st.ID, st.State, st.TargetURL, st.Description, st.Coverage, st.AuthorID, st.StartedAt,
 			st.FinishedAt)
@@ -155,7 +155,7 @@ func keep[T any](dst **T, src *T) {
 func (s *Service) statusRef(ctx context.Context, repo *gitstore.Repo, c *gitstore.Commit, named string) (string, error) {
 	if named = strings.TrimPrefix(strings.TrimPrefix(named, gitstore.Branches), gitstore.Tags); named != "" {
 		if gitstore.CheckRefName(gitstore.Branches+named) != nil {
-			return "", fault.Missing("References for commit")
+			return "", fault.NotFoundf("References for commit")
 		}
 		return named, nil
 	}
@@ -164,7 +164,7 @@ func (s *Service) statusRef(ctx context.Context, repo *gitstore.Repo, c *gitstor
 		return "", found(err, "Commit")
 	}
 	if len(refs) == 0 {
-		return "", fault.Missing("References for commit")
+		return "", fault.NotFoundf("References for commit")
 	}
 	return refs[0].Branch(), nil
 }

@@ -55,7 +55,7 @@ func (s *Service) Tag(ctx context.Context, p *project.Project, name string) (*Ta
 
 func tagRef(ctx context.Context, repo *gitstore.Repo, name string) (gitstore.Ref, error) {
 	if name == "" {
-		return gitstore.Ref{}, fault.Missing("Tag")
+		return gitstore.Ref{}, fault.NotFoundf("Tag")
 	}
 	ref, err := repo.Ref(ctx, gitstore.Tags+name)
 	return ref, found(err, "Tag")
@@ -89,11 +89,11 @@ func (s *Service) CreateTag(ctx context.Context, by access.Actor, p *project.Pro
 	full := gitstore.Tags + name
 	switch {
 	case gitstore.CheckRefName(full) != nil:
-		return nil, fault.Say(fault.Rejected, "Tag name invalid")
+		return nil, fault.WithMessage(fault.Rejected, "Tag name invalid")
 	case strings.TrimSpace(revision) == "":
-		return nil, fault.Say(fault.Rejected, "Target is empty")
+		return nil, fault.WithMessage(fault.Rejected, "Target is empty")
 	}
-	exists := fault.Say(fault.Rejected, "Tag %s already exists", name)
+	exists := fault.WithMessage(fault.Rejected, "Tag %s already exists", name)
 	repo, err := s.Open(ctx, p)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (s *Service) CreateTag(ctx context.Context, by access.Actor, p *project.Pro
 	}
 	target, err := repo.Resolve(ctx, revision)
 	if isMissing(err) {
-		return nil, fault.Say(fault.Rejected, "Target %s is invalid", revision)
+		return nil, fault.WithMessage(fault.Rejected, "Target %s is invalid", revision)
 	}
 	if err != nil {
 		return nil, found(err, "Commit")

@@ -53,10 +53,10 @@ type world struct {
 	large               struct{ repository.LargeFiles } // none, unless a test has some
 	now                 time.Time
 
-	mu     sync.Mutex
-	deeds  []bus.Deed
-	pushed []repository.Pushed
-	people map[access.Role]*user.User
+	mu      sync.Mutex
+	records []bus.AuditRecord
+	pushed  []repository.Pushed
+	people  map[access.Role]*user.User
 }
 
 func newWorld(t testing.TB) *world {
@@ -99,19 +99,19 @@ func newWorld(t testing.TB) *world {
 		Storages: []string{"default"}, Clock: now, Log: log, ExternalURL: base, Names: names,
 		Box: secretbox.Random(), Outbound: &outbound.Guard{}, LargeFiles: &w.large,
 	})
-	bus.When(events, w.repositories.OnForked)
-	bus.When(events, w.repositories.OnProjectRemoving)
-	bus.When(events, func(_ context.Context, _ pgx.Tx, e repository.Pushed) error {
+	bus.On(events, w.repositories.OnForked)
+	bus.On(events, w.repositories.OnProjectRemoving)
+	bus.On(events, func(_ context.Context, _ pgx.Tx, e repository.Pushed) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.pushed = append(w.pushed, e)
 		return nil
 	})
-	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		if a, ok := e.(bus.Audited); ok {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.deeds = append(w.deeds, a.Deed())
+			w.records = append(w.records, a.AuditRecord())
 		}
 		return nil
 	})
@@ -169,9 +169,9 @@ func (w *world) exec(t testing.TB, sql string, args ...any) {
 func (w *world) taken() (types []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, d := range w.deeds {
+	for _, d := range w.records {
 		types = append(types, d.Type)
 	}
-	w.deeds = nil
+	w.records = nil
 	return types
 }

@@ -48,7 +48,9 @@ const (
 
 var shaPattern = regexp.MustCompile(`^[0-9a-fA-F]{4,40}$`)
 
-func refuse(format string, args ...any) error { return fault.Say(fault.Rejected, format, args...) }
+func refuse(format string, args ...any) error {
+	return fault.WithMessage(fault.Rejected, format, args...)
+}
 
 var (
 	errNoBranch  = refuse("You can only create or edit files when you are on a branch")

@@ -360,7 +360,7 @@ func (p filterParams) filter() (Filter, error) {
 			"shared": Instance, "specific": Project, string(Instance): Instance, string(Group): Group, string(Project): Project,
 		}[p.Scope]
 		if !known {
-			return f, fault.Say(fault.Rejected, "Scope contains invalid value")
+			return f, fault.WithMessage(fault.Rejected, "Scope contains invalid value")
 		}
 		f.Type = kind
 	}

@@ -60,16 +60,16 @@ func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
 var (
 	errUnknown      = fault.New(fault.Forbidden)
-	errMissing      = fault.Say(fault.NotFound, "404 Not found")
-	errNoAccess     = fault.Because(fault.Forbidden, "No access granted")
-	errInsufficient = fault.Because(fault.Forbidden, "Insufficient permissions")
-	errInvalidToken = fault.Because(fault.Forbidden, "invalid token supplied")
-	errDisallowed   = fault.Because(fault.Gone, "runner registration disallowed")
-	errOfGroup      = fault.Because(fault.Forbidden, "Runner is a group runner")
-	errLocked       = fault.Because(fault.Forbidden, "Runner is locked")
-	errMany         = fault.Because(fault.Forbidden, "Runner associated with more than one project")
-	errLast         = fault.Because(fault.Forbidden, "Only one project associated with the runner. Please remove the runner instead")
-	errNoRunner     = fault.Missing("Runner")
+	errMissing      = fault.WithMessage(fault.NotFound, "404 Not found")
+	errNoAccess     = fault.WithReason(fault.Forbidden, "No access granted")
+	errInsufficient = fault.WithReason(fault.Forbidden, "Insufficient permissions")
+	errInvalidToken = fault.WithReason(fault.Forbidden, "invalid token supplied")
+	errDisallowed   = fault.WithReason(fault.Gone, "runner registration disallowed")
+	errOfGroup      = fault.WithReason(fault.Forbidden, "Runner is a group runner")
+	errLocked       = fault.WithReason(fault.Forbidden, "Runner is locked")
+	errMany         = fault.WithReason(fault.Forbidden, "Runner associated with more than one project")
+	errLast         = fault.WithReason(fault.Forbidden, "Only one project associated with the runner. Please remove the runner instead")
+	errNoRunner     = fault.NotFoundf("Runner")
 )
 
 // row is a runner as it is read.
@@ -181,7 +181,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, t Target, d Draft
 	}
 	r, token, err := s.create(ctx, by, in, d, false, Info{})
 	if text, ok := sentences(err); ok {
-		err = fault.Because(fault.Rejected, "%s", text)
+		err = fault.WithReason(fault.Rejected, "%s", text)
 	}
 	return r, token, err
 }
@@ -240,8 +240,8 @@ func (s *Service) digest(token string) []byte { return s.deps.Box.Digest(string(
 
 // gone is a place that went while a runner was to be made for it.
 var gone = postgres.Faults{
-	"runners_namespace_id_fkey": fault.Missing("Group"), "runner_projects_project_id_fkey": fault.Missing("Project"),
-	"runner_registration_tokens_namespace_id_fkey": fault.Missing("Group"), "runner_registration_tokens_project_id_fkey": fault.Missing("Project"),
+	"runners_namespace_id_fkey": fault.NotFoundf("Group"), "runner_projects_project_id_fkey": fault.NotFoundf("Project"),
+	"runner_registration_tokens_namespace_id_fkey": fault.NotFoundf("Group"), "runner_registration_tokens_project_id_fkey": fault.NotFoundf("Project"),
 	"runner_projects_key": fault.Field("runner", "has already been taken"),
 }
 
@@ -279,7 +279,7 @@ func (s *Service) create(ctx context.Context, by access.Actor, in place, d Draft
 		if registered {
 			what = Registered
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: what, By: by, In: in.entity, Runner: r})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: what, By: by, In: in.entity, Runner: r})
 	})
 	return r, token, err
 }
@@ -351,7 +351,7 @@ func (s *Service) ResetRegistration(ctx context.Context, by access.Actor, of bus
 				break
 			}
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: RegistrationReset, By: by, In: of})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: RegistrationReset, By: by, In: of})
 	})
 	return token, err
 }
@@ -369,7 +369,7 @@ func entityOf(r Runner) bus.Entity {
 
 // change locks a runner, lets the caller look at it and change it, and tells
 // what happened.
-func (s *Service) change(ctx context.Context, by access.Actor, id int64, what What, do func(tx pgx.Tx, r *Runner) error) (r Runner, err error) {
+func (s *Service) change(ctx context.Context, by access.Actor, id int64, what Action, do func(tx pgx.Tx, r *Runner) error) (r Runner, err error) {
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if r, err = find(ctx, tx, sqlLock, id); err != nil {
 			return err
@@ -378,7 +378,7 @@ func (s *Service) change(ctx context.Context, by access.Actor, id int64, what Wh
 		if err := do(tx, &r); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: what, By: by, In: in, Runner: r})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: what, By: by, In: in, Runner: r})
 	})
 	return r, err
 }

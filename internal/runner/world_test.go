@@ -51,8 +51,8 @@ type world struct {
 	maintainer       *user.User // of the project
 	stranger, friend *user.User // the friend maintains the other project
 
-	mu    sync.Mutex
-	deeds []bus.Deed
+	mu      sync.Mutex
+	records []bus.AuditRecord
 }
 
 func newWorld(t testing.TB) *world {
@@ -89,11 +89,11 @@ func newWorld(t testing.TB) *world {
 		DB: w.db, Bus: events, Box: w.box, Settings: w.settings, Groups: groups, Projects: projects, Clock: now, Log: log,
 		ExternalURL: home.String(), Names: names,
 	})
-	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		if a, ok := e.(bus.Audited); ok {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.deeds = append(w.deeds, a.Deed())
+			w.records = append(w.records, a.AuditRecord())
 		}
 		return nil
 	})
@@ -154,12 +154,12 @@ func (w *world) set(t testing.TB, change func(*setting.Settings)) {
 }
 
 // taken returns the audited acts since the last call.
-func (w *world) taken() []bus.Deed {
+func (w *world) taken() []bus.AuditRecord {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	deeds := w.deeds
-	w.deeds = nil
-	return deeds
+	records := w.records
+	w.records = nil
+	return records
 }
 
 func id(n int64) string { return strconv.FormatInt(n, 10) }

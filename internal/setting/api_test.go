@@ -148,7 +148,7 @@ func TestFeatureFlagsAreSetListedAndRemoved(t *testing.T) {
 	t.Parallel()
 	s := knowing(t, func(_ context.Context, kind, ref string) (setting.Actor, error) {
 		if ref == "unknown" {
-			return "", fault.Missing("User")
+			return "", fault.NotFoundf("User")
 		}
 		return setting.Actor(kind + ":" + ref), nil
 	})

@@ -14,9 +14,9 @@ type Changed struct {
 // EventName is what the audit trail calls it.
 func (Changed) EventName() string { return "application_setting_updated" }
 
-// Deed is the act as the audit trail keeps it.
-func (e Changed) Deed() bus.Deed {
-	return bus.Deed{
+// AuditRecord is the act as the audit trail keeps it.
+func (e Changed) AuditRecord() bus.AuditRecord {
+	return bus.AuditRecord{
 		Type: e.EventName(), By: e.By, Entity: bus.Instance(), Change: &e.Change,
 		Target: bus.Target{Type: "ApplicationSetting", ID: 1, Details: e.Change.What},
 	}
@@ -37,9 +37,9 @@ func (e FeatureChanged) EventName() string {
 	return "instance_feature_flag_updated"
 }
 
-// Deed is the act as the audit trail keeps it.
-func (e FeatureChanged) Deed() bus.Deed {
-	return bus.Deed{
+// AuditRecord is the act as the audit trail keeps it.
+func (e FeatureChanged) AuditRecord() bus.AuditRecord {
+	return bus.AuditRecord{
 		Type: e.EventName(), By: e.By, Entity: bus.Instance(), Change: &e.Change,
 		Target: bus.Target{Type: "Feature", Details: e.Change.What},
 	}

@@ -112,17 +112,17 @@ func (c FeatureChange) move(name string, actors []Actor) (move, error) {
 		m.open = true
 	case c.Value == "false", numeric && n == 0:
 	case !numeric:
-		return m, fault.Because(fault.Rejected, "Value must be boolean or numeric, got %s", c.Value)
+		return m, fault.WithReason(fault.Rejected, "Value must be boolean or numeric, got %s", c.Value)
 	case n > 100:
-		return m, fault.Because(fault.Rejected, "Value must not be more than 100, got %s", c.Value)
+		return m, fault.WithReason(fault.Rejected, "Value must not be more than 100, got %s", c.Value)
 	case len(actors) > 0 || len(c.Groups) > 0:
-		return m, fault.Because(fault.Rejected, "Cannot set '%s' to %q for single actors", name, c.Value)
+		return m, fault.WithReason(fault.Rejected, "Cannot set '%s' to %q for single actors", name, c.Value)
 	case c.Key == "", c.Key == percentageOfTime:
 		m.gate, m.percentage = percentageOfTime, n
 	case c.Key == percentageOfActors:
 		m.gate, m.percentage = percentageOfActors, n
 	default:
-		return m, fault.Because(fault.Rejected, "Cannot set '%s' (%q) to %q", name, c.Key, c.Value)
+		return m, fault.WithReason(fault.Rejected, "Cannot set '%s' (%q) to %q", name, c.Key, c.Value)
 	}
 	return m, nil
 }

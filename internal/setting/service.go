@@ -223,7 +223,7 @@ var featureFaults = postgres.Faults{
 
 func (s *Service) findActors(ctx context.Context, refs []ActorRef) (actors []Actor, err error) {
 	for _, ref := range refs {
-		unknown := fault.Because(fault.Rejected, "%s is not found!", ref.Ref)
+		unknown := fault.WithReason(fault.Rejected, "%s is not found!", ref.Ref)
 		actor, err := s.deps.Actors.FindActor(ctx, ref.Kind, ref.Ref)
 		if fault.Is(err, fault.NotFound) {
 			return nil, unknown

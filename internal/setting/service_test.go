@@ -26,16 +26,16 @@ var (
 	ada   = access.Actor{Person: &access.Person{ID: 2, Username: "ada"}}
 )
 
-// trail keeps the deeds of a bus.
+// trail keeps the audit records of a bus.
 type trail struct {
 	*bus.Bus
-	deeds []bus.Deed
+	records []bus.AuditRecord
 }
 
 func newTrail() *trail {
 	t := &trail{Bus: bus.New()}
-	t.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
-		t.deeds = append(t.deeds, e.(bus.Audited).Deed())
+	t.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+		t.records = append(t.records, e.(bus.Audited).AuditRecord())
 		return nil
 	})
 	return t
@@ -128,15 +128,15 @@ func TestEachChangedSettingLeavesATrace(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	deed := func(what, from, to string) bus.Deed {
-		return bus.Deed{
+	record := func(what, from, to string) bus.AuditRecord {
+		return bus.AuditRecord{
 			Type: "application_setting_updated", By: admin, Entity: bus.Instance(),
 			Target: bus.Target{Type: "ApplicationSetting", ID: 1, Details: what},
 			Change: &bus.Change{What: what, From: from, To: to},
 		}
 	}
-	want := []bus.Deed{deed("signup_enabled", "true", "false"), deed("home_page_url", "", "https://forge.example")}
-	if diff := cmp.Diff(want, trail.deeds, cmpopts.EquateComparable(access.Actor{}.Address)); diff != "" {
+	want := []bus.AuditRecord{record("signup_enabled", "true", "false"), record("home_page_url", "", "https://forge.example")}
+	if diff := cmp.Diff(want, trail.records, cmpopts.EquateComparable(access.Actor{}.Address)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -151,7 +151,7 @@ func TestARefusedOrUntracedUpdateChangesNothing(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	broken := errors.New("no room in the trail")
-	b.Always(func(context.Context, pgx.Tx, bus.Event) error { return broken })
+	b.OnAny(func(context.Context, pgx.Tx, bus.Event) error { return broken })
 	if err := s.Update(t.Context(), admin, func(now *setting.Settings) { now.SignupEnabled = false }); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
@@ -225,7 +225,7 @@ func TestAFlagHasItsDefaultUntilItIsSetAndAfterItIsRemoved(t *testing.T) {
 		enabled(true)
 	}
 	var got []string
-	for _, d := range trail.deeds {
+	for _, d := range trail.records {
 		got = append(got, fmt.Sprintf("%s %s: %s %s>%s", d.Type, d.Target.Details, d.Change.What, d.Change.From, d.Change.To))
 	}
 	want := []string{
@@ -263,7 +263,7 @@ func TestAFlagOpensForTheActorsItNames(t *testing.T) {
 		case "project broken":
 			return "", down
 		}
-		return "", fault.Missing("User")
+		return "", fault.NotFoundf("User")
 	})
 	if _, err := s.SetFeature(t.Context(), admin, "flag", setting.FeatureChange{Value: "true", Actors: []setting.ActorRef{{"user", "ada"}}}); err != nil {
 		t.Fatal(err)

@@ -6,34 +6,34 @@ import (
 )
 
 // What names an act on one's own second factor; the audit trail keeps it.
-type What string
+type Action string
 
 const (
-	KeyAdded   What = "user_add_security_key"
-	KeyRemoved What = "user_remove_security_key"
-	AppAdded   What = "user_add_authenticator_app" // beside a key
+	KeyAdded   Action = "user_add_security_key"
+	KeyRemoved Action = "user_remove_security_key"
+	AppAdded   Action = "user_add_authenticator_app" // beside a key
 
-	CodesRenewed What = "user_renew_recovery_codes"
+	CodesRenewed Action = "user_renew_recovery_codes"
 )
 
 // Event is such an act, published in the transaction that did it.
 type Event struct {
-	What What
-	By   access.Actor
-	Key  string // the name of the key
+	Action Action
+	By     access.Actor
+	Key    string // the name of the key
 }
 
 // EventName is the act.
-func (e Event) EventName() string { return string(e.What) }
+func (e Event) EventName() string { return string(e.Action) }
 
-// Deed is the act as the audit trail keeps it.
-func (e Event) Deed() bus.Deed {
+// AuditRecord is the act as the audit trail keeps it.
+func (e Event) AuditRecord() bus.AuditRecord {
 	p := e.By.Person
-	d := bus.Deed{
-		Type: string(e.What), By: e.By, Entity: bus.Entity{Kind: bus.OfUser, ID: p.ID, Path: p.Username, Name: p.Name},
+	d := bus.AuditRecord{
+		Type: string(e.Action), By: e.By, Entity: bus.Entity{Kind: bus.OfUser, ID: p.ID, Path: p.Username, Name: p.Name},
 		Target: bus.Target{Type: "User", ID: p.ID, Details: p.Name},
 	}
-	switch e.What {
+	switch e.Action {
 	case KeyAdded:
 		d.Message = "Registered security key " + e.Key
 	case KeyRemoved:

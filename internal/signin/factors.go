@@ -243,7 +243,7 @@ func (s *Service) FinishSetup(ctx context.Context, by access.Actor, code string)
 			return fault.Field("code", "was used before. Begin again")
 		}
 		if keyed {
-			return s.deps.Bus.Publish(ctx, tx, Event{What: AppAdded, By: by})
+			return s.deps.Bus.Publish(ctx, tx, Event{Action: AppAdded, By: by})
 		}
 		codes, err = s.newRecovery(ctx, tx, by.ID())
 		return err
@@ -278,7 +278,7 @@ func (s *Service) NewRecoveryCodes(ctx context.Context, by access.Actor) (codes 
 		if codes, err = s.newRecovery(ctx, tx, by.ID()); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: CodesRenewed, By: by})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: CodesRenewed, By: by})
 	})
 	return codes, err
 }

@@ -102,7 +102,7 @@ func (s *Service) tidy(ctx context.Context, _ TidyArgs) error {
 // accounts that wait for approval, and drops what an account loses with its
 // second factor, its password or its lock.
 func (s *Service) OnUser(ctx context.Context, tx pgx.Tx, e user.Event) error {
-	switch e.What {
+	switch e.Action {
 	case user.Created, user.EmailAdded:
 		return s.onAddress(ctx, tx, e)
 	case user.TwoFactorDisabled:
@@ -119,7 +119,7 @@ func (s *Service) onAddress(ctx context.Context, tx pgx.Tx, e user.Event) error 
 	if !s.deps.Mail.Configured() {
 		return nil
 	}
-	if e.What == user.Created && e.User.State == user.Pending {
+	if e.Action == user.Created && e.User.State == user.Pending {
 		if err := s.deps.Queue.Insert(ctx, tx, TellArgs{}, jobqueue.Unique(), jobqueue.At(s.deps.Clock.Now().Add(tellAfter))); err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ const (
 // lifetimes of links. A link that sets a password is for now.
 var lifetimes = map[Purpose]time.Duration{ResetPassword: 6 * time.Hour, ConfirmAddress: 3 * 24 * time.Hour}
 
-var errDeadLink = fault.Say(fault.Rejected, "This link was used already, or is too old. Ask for a new one.")
+var errDeadLink = fault.WithMessage(fault.Rejected, "This link was used already, or is too old. Ask for a new one.")
 
 // link is a mailed link as it is looked up.
 type link struct {

@@ -37,10 +37,10 @@ const (
 )
 
 var (
-	errNoKeys = fault.Because(fault.Forbidden, "Browsers take security keys only where this instance has a name and https.")
+	errNoKeys = fault.WithReason(fault.Forbidden, "Browsers take security keys only where this instance has a name and https.")
 	// errWrongKey is one answer for whatever is wrong with one.
-	errWrongKey = fault.Say(fault.Unauthenticated, "This key did not answer as expected. Try again, or use a code.")
-	errOnlyKey  = fault.Say(fault.Conflict, "This is your only second factor. Add another one first, or turn two-factor off.")
+	errWrongKey = fault.WithMessage(fault.Unauthenticated, "This key did not answer as expected. Try again, or use a code.")
+	errOnlyKey  = fault.WithMessage(fault.Conflict, "This is your only second factor. Add another one first, or turn two-factor off.")
 )
 
 // SecurityKey is a key as its owner sees it.
@@ -263,14 +263,14 @@ func (s *Service) keepKey(ctx context.Context, by access.Actor, name string, c *
 			return postgres.Faults{"security_keys_credential_id_key": fault.Field("name", "is fine, but this key is registered already")}.Translate(err)
 		}
 		if tag.RowsAffected() == 0 {
-			return fault.Because(fault.LimitReached, "You have %d keys. Remove one first.", maxKeys)
+			return fault.WithReason(fault.LimitReached, "You have %d keys. Remove one first.", maxKeys)
 		}
 		if first {
 			if codes, err = s.newRecovery(ctx, tx, by.ID()); err != nil {
 				return err
 			}
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: KeyAdded, By: by, Key: name})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: KeyAdded, By: by, Key: name})
 	})
 	return codes, err
 }
@@ -301,7 +301,7 @@ func (s *Service) RemoveKey(ctx context.Context, by access.Actor, id int64) erro
 		}
 		i := slices.IndexFunc(keys, func(k SecurityKey) bool { return k.ID == id })
 		if i < 0 {
-			return fault.Missing("Key")
+			return fault.NotFoundf("Key")
 		}
 		app, err := postgres.Value[bool](ctx, tx, sqlHasApp, by.ID())
 		if err != nil {
@@ -313,7 +313,7 @@ func (s *Service) RemoveKey(ctx context.Context, by access.Actor, id int64) erro
 		if _, err := tx.Exec(ctx, sqlRemoveKey, id); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: KeyRemoved, By: by, Key: keys[i].Name})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: KeyRemoved, By: by, Key: keys[i].Name})
 	})
 }
 

@@ -46,10 +46,10 @@ const (
 
 var (
 	// errWrong is one answer for an unknown name and for a wrong password.
-	errWrong     = fault.Say(fault.Unauthenticated, "Wrong username or password.")
-	errWrongCode = fault.Say(fault.Unauthenticated, "This code is wrong, or was used before.")
-	errTooMany   = fault.Say(fault.TooMany, "Too many tries. Wait ten minutes and try again.")
-	errHalfGone  = fault.Say(fault.Unauthenticated, "That took too long. Sign in again.")
+	errWrong     = fault.WithMessage(fault.Unauthenticated, "Wrong username or password.")
+	errWrongCode = fault.WithMessage(fault.Unauthenticated, "This code is wrong, or was used before.")
+	errTooMany   = fault.WithMessage(fault.TooMany, "Too many tries. Wait ten minutes and try again.")
+	errHalfGone  = fault.WithMessage(fault.Unauthenticated, "That took too long. Sign in again.")
 )
 
 // tryKey names what tries count against: an account by whatever name it was
@@ -68,7 +68,7 @@ func factorKey(id int64) string { return "factor:" + strconv.FormatInt(id, 10) }
 // refusal says why an account may not sign in although the password was right;
 // the first reason counts. Who was deactivated, or must change the password, may.
 func refusal(u *user.User) error {
-	forbidden := func(text string) error { return fault.Because(fault.Forbidden, "%s", text) }
+	forbidden := func(text string) error { return fault.WithReason(fault.Forbidden, "%s", text) }
 	switch {
 	case u.Kind != user.Human:
 		return errWrong

@@ -87,7 +87,7 @@ func newWorld(t testing.TB) *world {
 		DB: w.db, Bus: events, Queue: queue, Box: box, Settings: w.settings, Users: w.users, Tokens: tokens, Mail: post, Clock: now, Log: log,
 		ExternalURL: home, Names: names,
 	})
-	bus.When(events, w.OnUser)
+	bus.On(events, w.OnUser)
 	return w
 }
 

@@ -236,7 +236,7 @@ func (s *Service) handleRotateSelf(ctx context.Context, call httpapi.Call[httpap
 func (s *Service) rotate(ctx context.Context, by access.Actor, id int64, expiresAt httpapi.Opt[time.Time]) (entityOnce, error) {
 	t, secret, err := s.Rotate(ctx, by, id, expiresAt.Ptr())
 	if text, ok := Sentence(err); ok {
-		err = fault.Because(fault.Rejected, "%s", text)
+		err = fault.WithReason(fault.Rejected, "%s", text)
 	}
 	return s.presentOnce(t, secret), err
 }
@@ -259,7 +259,7 @@ func (s *Service) loadManaged(ctx context.Context, a access.Actor, p idParams) (
 	t, err := s.Find(ctx, p.ID)
 	switch {
 	case fault.Is(err, fault.NotFound):
-		err = fault.Say(fault.NotFound, "404 Not found")
+		err = fault.WithMessage(fault.NotFound, "404 Not found")
 	case err == nil && !t.managedBy(a):
 		err = fault.New(fault.Rejected)
 	}
@@ -305,7 +305,7 @@ func (s *Service) handleCreateLimited(ctx context.Context, call httpapi.Call[htt
 func (s *Service) create(ctx context.Context, by access.Actor, userID int64, d Draft) (entityOnce, error) {
 	t, secret, err := s.Create(ctx, by, userID, d)
 	if text, ok := Sentence(err); ok {
-		err = fault.Say(fault.Unprocessable, "%s", text)
+		err = fault.WithMessage(fault.Unprocessable, "%s", text)
 	}
 	return s.presentOnce(t, secret), err
 }
@@ -370,7 +370,7 @@ func (s *Service) loadImpersonation(ctx context.Context, _ access.Actor, p imper
 	}
 	t, err := s.Find(ctx, p.TokenID)
 	if fault.Is(err, fault.NotFound) || (err == nil && (t.UserID != u.ID || !t.Impersonation)) {
-		return nil, fault.Missing("Impersonation Token")
+		return nil, fault.NotFoundf("Impersonation Token")
 	}
 	return &t, err
 }

@@ -50,18 +50,18 @@ func TestAnAdministratorCreatesATokenForSomeone(t *testing.T) {
 		t.Errorf("token %s", got.Token)
 	}
 	wantIn(t, w.with(got.Token).Do(t, http.MethodPost, "/probe", nil), w.ada)
-	want := bus.Deed{
+	want := bus.AuditRecord{
 		Type: "personal_access_token_created", Entity: bus.Entity{Kind: bus.OfUser, ID: w.ada.ID, Path: "Ada", Name: w.ada.Name},
 		Target:  bus.Target{Type: "PersonalAccessToken", ID: got.ID, Details: "ci"},
 		Message: fmt.Sprintf("Created personal access token with id %d", got.ID),
 	}
-	deeds := w.taken()
-	if len(deeds) != 1 || deeds[0].By.ID() != w.root.ID {
-		t.Fatalf("%+v", deeds)
+	records := w.taken()
+	if len(records) != 1 || records[0].By.ID() != w.root.ID {
+		t.Fatalf("%+v", records)
 	}
-	deeds[0].By = access.Actor{}
-	if !reflect.DeepEqual(deeds[0], want) {
-		t.Errorf("%+v", deeds[0])
+	records[0].By = access.Actor{}
+	if !reflect.DeepEqual(records[0], want) {
+		t.Errorf("%+v", records[0])
 	}
 
 	for name, c := range map[string]struct {
@@ -130,8 +130,8 @@ func TestCreationIsRefusedInOrder(t *testing.T) {
 		})
 	}
 	root.Do(t, http.MethodPost, "/users/ada/personal_access_tokens", good).Want(t, 404, `{"error":"404 Not Found"}`)
-	if deeds := w.taken(); len(deeds) != 0 {
-		t.Errorf("%+v", deeds)
+	if records := w.taken(); len(records) != 0 {
+		t.Errorf("%+v", records)
 	}
 	w.set(t, func(s *setting.Settings) { s.MaxPersonalAccessTokenLifetime = new(30) })
 	root.Do(t, http.MethodPost, "/users/"+id(w.ada.ID)+"/personal_access_tokens", h{"name": "a", "scopes": "api", "expires_at": "2024-06-02"}).
@@ -306,8 +306,8 @@ func TestTheShellCreatesTokensOfAnyScope(t *testing.T) {
 	if _, _, err := w.tokens.Create(t.Context(), access.Actor{}, w.ada.ID, token.Draft{Name: "x", Scopes: access.Scopes{access.ScopeSudo}}); !fault.Is(err, fault.Rejected) {
 		t.Errorf("sudo for someone who does not administer: %v", err)
 	}
-	if deeds := w.taken(); len(deeds) != 1 || deeds[0].By.SignedIn() {
-		t.Errorf("%+v", deeds)
+	if records := w.taken(); len(records) != 1 || records[0].By.SignedIn() {
+		t.Errorf("%+v", records)
 	}
 }
 
@@ -502,23 +502,23 @@ func TestATokenIsRevokedByItsOwnerAndAdministrators(t *testing.T) {
 	del(w.as(t, w.ada, access.ScopeReadAPI), id(own)).Want(t, 403, tooSmall("api read_api"))
 	del(ada.With("If-Unmodified-Since", "Mon, 01 Jan 2018 00:00:00 GMT"), id(own)).Want(t, 412, `{"message":"412 Precondition Failed"}`)
 	del(ada.With("If-Unmodified-Since", "Mon, 01 Jan 2018 00:00:00 GMT"), id(foreign)).Want(t, 400, `{"message":"400 Bad request"}`)
-	if deeds := w.taken(); len(deeds) != 0 {
-		t.Errorf("%+v", deeds)
+	if records := w.taken(); len(records) != 0 {
+		t.Errorf("%+v", records)
 	}
 
 	del(ada.With("If-Unmodified-Since", "Thu, 02 May 2024 00:00:00 GMT"), id(own)).Want(t, 204, "")
 	del(root, id(w.idOf(t, acting))).Want(t, 204, "")
 	del(ada, id(own)).Want(t, 204, "") // and nothing happens
-	deeds := w.taken()
-	if len(deeds) != 2 {
-		t.Fatalf("%+v", deeds)
+	records := w.taken()
+	if len(records) != 2 {
+		t.Fatalf("%+v", records)
 	}
-	for _, d := range deeds {
+	for _, d := range records {
 		if d.Type != "personal_access_token_revoked" || d.Entity.ID != w.ada.ID || d.Entity.Path != "Ada" || d.Target.Details != "seed" {
 			t.Errorf("%+v", d)
 		}
 	}
-	messages := []string{deeds[0].Message, deeds[1].Message}
+	messages := []string{records[0].Message, records[1].Message}
 	slices.Sort(messages)
 	want := []string{fmt.Sprintf("Revoked impersonation token with id %d", w.idOf(t, acting)), fmt.Sprintf("Revoked personal access token with id %d", own)}
 	if diff := cmp.Diff(want, messages); diff != "" {
@@ -543,10 +543,10 @@ func TestRotationReplacesAToken(t *testing.T) {
 	}
 	wantIn(t, w.with(got.Token).Do(t, http.MethodGet, "/probe", nil), w.ada)
 	wantUnusable(t, w.with(secret).Do(t, http.MethodGet, "/probe", nil), wasRevoked)
-	deeds := w.taken()
-	if len(deeds) != 2 || deeds[0].Type != "personal_access_token_revoked" || deeds[0].Target.ID != old ||
-		deeds[1].Type != "personal_access_token_created" || deeds[1].Target.ID != got.ID {
-		t.Errorf("%+v", deeds)
+	records := w.taken()
+	if len(records) != 2 || records[0].Type != "personal_access_token_revoked" || records[0].Target.ID != old ||
+		records[1].Type != "personal_access_token_created" || records[1].Target.ID != got.ID {
+		t.Errorf("%+v", records)
 	}
 	type line struct{ Replaces, Family int64 }
 	again := httpapitest.JSON[made](t, w.with(got.Token).Do(t, http.MethodPost, "/personal_access_tokens/self/rotate", h{"expires_at": "2025-05-02"}).WantStatus(t, 200))
@@ -658,10 +658,10 @@ func TestATokenThatIsRotatedTwiceTakesItsFamilyDown(t *testing.T) {
 		wantUnusable(t, w.with(third.Token).Do(t, http.MethodGet, "/probe", nil), wasRevoked)
 	}
 	wantIn(t, w.with(unrelated).Do(t, http.MethodGet, "/probe", nil), w.ada)
-	deeds := w.taken()
-	if len(deeds) != 1 || deeds[0].Target.ID != third.ID || deeds[0].Type != "personal_access_token_revoked" || deeds[0].By.SignedIn() ||
-		deeds[0].By.Address != httpapitest.Address || !strings.HasSuffix(deeds[0].Message, fmt.Sprintf(": its predecessor %d was presented again", second.ID)) {
-		t.Errorf("%+v", deeds)
+	records := w.taken()
+	if len(records) != 1 || records[0].Target.ID != third.ID || records[0].Type != "personal_access_token_revoked" || records[0].By.SignedIn() ||
+		records[0].By.Address != httpapitest.Address || !strings.HasSuffix(records[0].Message, fmt.Sprintf(": its predecessor %d was presented again", second.ID)) {
+		t.Errorf("%+v", records)
 	}
 }
 
@@ -694,9 +694,9 @@ func TestImpersonationTokens(t *testing.T) {
 	record := fmt.Sprintf(`{"id":%d,"name":"support","revoked":false,"created_at":"2024-05-02T15:04:05.678Z","scopes":["api"],"user_id":%d,`+
 		`"last_used_at":null,"active":true,"expires_at":"2024-05-04","impersonation":true`, got.ID, w.ada.ID)
 	reply.Want(t, 201, record+`,"token":"`+got.Token+`"}`)
-	if deeds := w.taken(); len(deeds) != 1 || deeds[0].Message != fmt.Sprintf("Created impersonation token with id %d", got.ID) ||
-		deeds[0].Entity.ID != w.ada.ID || deeds[0].By.ID() != w.root.ID {
-		t.Errorf("%+v", deeds)
+	if records := w.taken(); len(records) != 1 || records[0].Message != fmt.Sprintf("Created impersonation token with id %d", got.ID) ||
+		records[0].Entity.ID != w.ada.ID || records[0].By.ID() != w.root.ID {
+		t.Errorf("%+v", records)
 	}
 	wantIn(t, w.with(got.Token).Do(t, http.MethodPost, "/probe", nil), w.ada)
 
@@ -763,8 +763,8 @@ func TestImpersonationTokens(t *testing.T) {
 	if still := httpapitest.JSON[made](t, root.Do(t, http.MethodGet, path+"/"+id(got.ID), nil)); !still.Revoked || still.Active {
 		t.Errorf("%+v", still)
 	}
-	if deeds := w.taken(); len(deeds) != 1 || deeds[0].Type != "personal_access_token_revoked" {
-		t.Errorf("%+v", deeds)
+	if records := w.taken(); len(records) != 1 || records[0].Type != "personal_access_token_revoked" {
+		t.Errorf("%+v", records)
 	}
 }
 
@@ -782,11 +782,11 @@ func TestTokensGoWithTheirAccount(t *testing.T) {
 	}
 }
 
-func TestAnActIsUndoneWhenItCannotBeWitnessed(t *testing.T) {
+func TestAnActIsUndoneWhenItCannotBeRecorded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(d *token.Deps) {
 		d.Bus = bus.New()
-		bus.When(d.Bus, func(context.Context, pgx.Tx, token.Event) error { return errors.New("no room in the trail") })
+		bus.On(d.Bus, func(context.Context, pgx.Tx, token.Event) error { return errors.New("no room in the trail") })
 	})
 	root, secret := w.as(t, w.root), w.secret(t, w.ada)
 	root.Do(t, http.MethodPost, "/users/"+id(w.ada.ID)+"/personal_access_tokens", h{"name": "a", "scopes": "api"}).WantStatus(t, 500)

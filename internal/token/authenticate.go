@@ -101,7 +101,7 @@ func (s *Service) Admits(u *user.User) error { return s.refusal(u, s.deps.Clock.
 
 // refusal says why an account may not be used; the first reason counts.
 func (s *Service) refusal(u *user.User, now time.Time) error {
-	forbidden := func(format string, args ...any) error { return fault.Because(fault.Forbidden, format, args...) }
+	forbidden := func(format string, args ...any) error { return fault.WithReason(fault.Forbidden, format, args...) }
 	switch {
 	case u.Kind.Internal():
 		return forbidden("This action cannot be performed by internal users")
@@ -186,7 +186,7 @@ func (s *Service) bearer(ctx context.Context, p access.Presented) (*user.User, b
 func (s *Service) usable(ctx context.Context, b *bearer, now time.Time, p access.Presented) error {
 	switch {
 	case expired(b.ExpiresAt, now):
-		return fault.Say(fault.TokenUnusable, "Token is expired. You can either do re-authorization or token refresh.")
+		return fault.WithMessage(fault.TokenUnusable, "Token is expired. You can either do re-authorization or token refresh.")
 	case b.RevokedAt != nil:
 		if p.Rotates {
 			family := b.TokenID
@@ -197,9 +197,9 @@ func (s *Service) usable(ctx context.Context, b *bearer, now time.Time, p access
 				return err
 			}
 		}
-		return fault.Say(fault.TokenUnusable, "Token was revoked. You have to re-authorize from the user.")
+		return fault.WithMessage(fault.TokenUnusable, "Token was revoked. You have to re-authorize from the user.")
 	case b.Impersonation && !s.deps.Impersonation:
-		return fault.Say(fault.TokenUnusable, "Token is an impersonation token but impersonation was disabled.")
+		return fault.WithMessage(fault.TokenUnusable, "Token is an impersonation token but impersonation was disabled.")
 	}
 	return nil
 }
@@ -210,13 +210,13 @@ func (s *Service) Sudo(ctx context.Context, a access.Actor, target string) (acce
 	case !a.SignedIn():
 		return access.Actor{}, fault.New(fault.Unauthenticated)
 	case !a.Admin():
-		return access.Actor{}, fault.Because(fault.Forbidden, "Must be admin to use sudo")
+		return access.Actor{}, fault.WithReason(fault.Forbidden, "Must be admin to use sudo")
 	case kind != access.PersonalToken && kind != access.OAuthToken:
-		return access.Actor{}, fault.Because(fault.Forbidden, "Must be authenticated using an OAuth or Personal Access Token to use sudo")
+		return access.Actor{}, fault.WithReason(fault.Forbidden, "Must be authenticated using an OAuth or Personal Access Token to use sudo")
 	case !a.Credential.Scopes.Has(access.ScopeSudo):
 		return access.Actor{}, access.InsufficientScope(access.ScopeSudo)
 	}
-	unknown := fault.Missing("User with ID or username '" + target + "'")
+	unknown := fault.NotFoundf("User with ID or username '" + target + "'")
 	if !utf8.ValidString(target) || strings.IndexByte(target, 0) >= 0 {
 		return access.Actor{}, unknown
 	}

@@ -539,10 +539,10 @@ func TestTK05_TheTrailKeepsBothIDs(t *testing.T) {
 	w.as(t, w.root, access.ScopeSudo).With("Sudo", "ada").
 		Do(t, http.MethodPost, "/user/personal_access_tokens", map[string]any{"name": "k", "scopes": []string{"k8s_proxy"}}).
 		WantStatus(t, http.StatusCreated)
-	deeds := w.taken()
-	if len(deeds) != 1 || deeds[0].By.ID() != w.ada.ID || deeds[0].By.Sudoer == nil || deeds[0].By.Sudoer.ID != w.root.ID ||
-		deeds[0].By.Address != httpapitest.Address {
-		t.Errorf("%+v", deeds)
+	records := w.taken()
+	if len(records) != 1 || records[0].By.ID() != w.ada.ID || records[0].By.Sudoer == nil || records[0].By.Sudoer.ID != w.root.ID ||
+		records[0].By.Address != httpapitest.Address {
+		t.Errorf("%+v", records)
 	}
 }
 

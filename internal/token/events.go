@@ -8,16 +8,16 @@ import (
 )
 
 // What names an act on a token; the audit trail keeps it.
-type What string
+type Action string
 
 const (
-	Created What = "personal_access_token_created"
-	Revoked What = "personal_access_token_revoked"
+	Created Action = "personal_access_token_created"
+	Revoked Action = "personal_access_token_revoked"
 )
 
 // Event is an act on a token, published in the transaction that did it.
 type Event struct {
-	What     What
+	Action   Action
 	By       access.Actor
 	Token    Token
 	Username string // of the owner
@@ -26,19 +26,19 @@ type Event struct {
 }
 
 // EventName is the act.
-func (e Event) EventName() string { return string(e.What) }
+func (e Event) EventName() string { return string(e.Action) }
 
-// Deed is the act as the audit trail keeps it.
-func (e Event) Deed() bus.Deed {
+// AuditRecord is the act as the audit trail keeps it.
+func (e Event) AuditRecord() bus.AuditRecord {
 	verb, noun := "Created", "personal access token"
-	if e.What == Revoked {
+	if e.Action == Revoked {
 		verb = "Revoked"
 	}
 	if e.Token.Impersonation {
 		noun = "impersonation token"
 	}
-	return bus.Deed{
-		Type: string(e.What), By: e.By,
+	return bus.AuditRecord{
+		Type: string(e.Action), By: e.By,
 		Entity:  bus.Entity{Kind: bus.OfUser, ID: e.Token.UserID, Path: e.Username, Name: e.Name},
 		Target:  bus.Target{Type: "PersonalAccessToken", ID: e.Token.ID, Details: e.Token.Name},
 		Message: fmt.Sprintf("%s %s with id %d%s", verb, noun, e.Token.ID, e.Why),

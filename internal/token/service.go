@@ -66,7 +66,7 @@ func (s *Service) Find(ctx context.Context, id int64) (Token, error) {
 }
 
 // errNotPermitted refuses a token to an account that must not have one.
-var errNotPermitted = fault.Say(fault.Unprocessable, "Not permitted to create")
+var errNotPermitted = fault.WithMessage(fault.Unprocessable, "Not permitted to create")
 
 // Create makes a token for an account and returns its secret, which is not
 // kept. An actor without a credential is the operator at the machine itself.
@@ -108,7 +108,7 @@ func (s *Service) CreateIn(ctx context.Context, tx pgx.Tx, by access.Actor, owne
 	if err != nil {
 		return Token{}, "", err
 	}
-	return t, secret, s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, Token: t, Username: owner.Username, Name: owner.Name})
+	return t, secret, s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, Token: t, Username: owner.Username, Name: owner.Name})
 }
 
 // latestFor is the last day on which a new token may expire. One that holds
@@ -200,7 +200,7 @@ func (s *Service) Rotate(ctx context.Context, by access.Actor, id int64, expires
 			return err
 		}
 		if old.RevokedAt != nil {
-			return fault.Because(fault.Rejected, "token already revoked")
+			return fault.WithReason(fault.Rejected, "token already revoked")
 		}
 		if err := checkPower(by.Credential, old.Scopes); err != nil {
 			return err
@@ -213,7 +213,7 @@ func (s *Service) Rotate(ctx context.Context, by access.Actor, id int64, expires
 			return err
 		}
 		return s.deps.Bus.Publish(ctx, tx, Event{
-			What: Created, By: by, Token: t, Username: old.OwnerUsername, Name: old.OwnerName,
+			Action: Created, By: by, Token: t, Username: old.OwnerUsername, Name: old.OwnerName,
 			Why: fmt.Sprintf(" in place of %d", old.ID),
 		})
 	})
@@ -239,7 +239,7 @@ func (s *Service) revoke(ctx context.Context, tx pgx.Tx, by access.Actor, t owne
 		return err
 	}
 	return s.deps.Bus.Publish(ctx, tx, Event{
-		What: Revoked, By: by, Token: t.Token, Username: t.OwnerUsername, Name: t.OwnerName, Why: why,
+		Action: Revoked, By: by, Token: t.Token, Username: t.OwnerUsername, Name: t.OwnerName, Why: why,
 	})
 }
 

@@ -42,8 +42,8 @@ type world struct {
 	root, ada           *user.User
 	oauth, jobs         struct{ token.Resolver } // know no secret, unless a test has one
 
-	mu    sync.Mutex
-	deeds []bus.Deed
+	mu      sync.Mutex
+	records []bus.AuditRecord
 }
 
 func newWorld(t testing.TB, change ...func(*token.Deps)) *world {
@@ -57,11 +57,11 @@ func newWorld(t testing.TB, change ...func(*token.Deps)) *world {
 	w.settings = settingtest.New(t, w.db)
 	now := clock.Clock(func() time.Time { return w.now })
 	events := bus.New()
-	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		if a, ok := e.(bus.Audited); ok {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.deeds = append(w.deeds, a.Deed())
+			w.records = append(w.records, a.AuditRecord())
 		}
 		return nil
 	})
@@ -180,12 +180,12 @@ func (w *world) set(t testing.TB, change func(*setting.Settings)) {
 }
 
 // taken returns the audited acts since the last call.
-func (w *world) taken() []bus.Deed {
+func (w *world) taken() []bus.AuditRecord {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	deeds := slices.Clone(w.deeds)
-	w.deeds = nil
-	return deeds
+	records := slices.Clone(w.records)
+	w.records = nil
+	return records
 }
 
 // made is a token as the API shows it.

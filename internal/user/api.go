@@ -112,7 +112,7 @@ func (s *Service) decision(verb, summary, refusal string, status int, do func(co
 		Also: "administrators only",
 	}, func(ctx context.Context, call httpapi.Call[httpapi.None, Ref]) (success, error) {
 		if !call.Actor.Admin() {
-			return success{}, fault.Say(fault.Forbidden, "%s", refusal)
+			return success{}, fault.WithMessage(fault.Forbidden, "%s", refusal)
 		}
 		return success{Message: "Success"}, do(ctx, call.Actor, call.Params.ID)
 	})
@@ -211,7 +211,7 @@ func (s *Service) mayList(a access.Actor, p listParams) error {
 		return fault.New(fault.Forbidden)
 	}
 	if !a.SignedIn() && (p.Username == "" || slices.Contains(s.deps.Settings.Current().RestrictedVisibilityLevels, "public")) {
-		return fault.Because(fault.Forbidden, "Not authorized to access /api/v4/users")
+		return fault.WithReason(fault.Forbidden, "Not authorized to access /api/v4/users")
 	}
 	return nil
 }

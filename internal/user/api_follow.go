@@ -56,7 +56,7 @@ func (s *Service) followPage(
 		return httpapi.List[publicUser]{}, err
 	}
 	if !call.Subject.ShowsProfile(call.Actor) {
-		return httpapi.List[publicUser]{}, fault.Missing("User")
+		return httpapi.List[publicUser]{}, fault.NotFoundf("User")
 	}
 	page, err := list(ctx, call.Subject.ID, req)
 	return httpapi.ListOf(req, page, s.briefForm), err

@@ -46,7 +46,7 @@ func newWorld(t *testing.T) *world {
 	}
 	names := wire.Names{Service: "svc", Errors: "errsvc"}
 	events := bus.New()
-	events.Always(audit.New(audit.Deps{DB: w.db, Clock: clock.System(), Names: names}).Witness)
+	events.OnAny(audit.New(audit.Deps{DB: w.db, Clock: clock.System(), Names: names}).Record)
 	external, _ := url.Parse("https://forge.example")
 	w.users = user.New(user.Deps{
 		DB: w.db, Bus: events, Queue: w.queue, Settings: settingtest.New(t, w.db), Hasher: secretbox.NewHasher(2),

@@ -30,7 +30,7 @@ type CustomAttribute struct {
 // ModifiedAt lets a client delete only what it has seen.
 func (a CustomAttribute) ModifiedAt() time.Time { return a.UpdatedAt }
 
-var errNoAttribute = fault.Say(fault.NotFound, "404 Not found")
+var errNoAttribute = fault.WithMessage(fault.NotFound, "404 Not found")
 
 // CustomAttributes lists all of an account's attributes.
 func (s *Service) CustomAttributes(ctx context.Context, userID int64) ([]CustomAttribute, error) {
@@ -66,7 +66,7 @@ func (s *Service) SetCustomAttribute(ctx context.Context, by access.Actor, userI
 		if err := s.setAttribute(ctx, tx, u.ID, key, value); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: CustomAttributeSet, By: by, User: u, Message: "Set custom attribute " + key})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: CustomAttributeSet, By: by, User: u, Message: "Set custom attribute " + key})
 	})
 }
 
@@ -106,6 +106,6 @@ func (s *Service) RemoveCustomAttribute(ctx context.Context, by access.Actor, a 
 		if tag.RowsAffected() == 0 {
 			return errNoAttribute
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: CustomAttributeCut, By: by, User: u, Message: "Removed custom attribute " + a.Key})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: CustomAttributeCut, By: by, User: u, Message: "Removed custom attribute " + a.Key})
 	})
 }

@@ -43,7 +43,7 @@ func (s *Service) CreateBot(ctx context.Context, tx pgx.Tx, by access.Actor, d B
 	if _, err := tx.Exec(ctx, sqlClaimAddress, asciiLower(u.Email), u.ID); err != nil {
 		return nil, postgres.Faults{"email_claims_pkey": errEmailTaken}.Translate(err)
 	}
-	return u, s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, User: u})
+	return u, s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, User: u})
 }
 
 // ActsAsBot reports whether the caller is the account behind a project or

@@ -79,8 +79,8 @@ func set[T any](dst *T, src *T) {
 }
 
 var (
-	errEmailTaken    = fault.Say(fault.Conflict, "Email has already been taken")
-	errUsernameTaken = fault.Say(fault.Conflict, "Username has already been taken")
+	errEmailTaken    = fault.WithMessage(fault.Conflict, "Email has already been taken")
+	errUsernameTaken = fault.WithMessage(fault.Conflict, "Username has already been taken")
 )
 
 // Create makes an account. The password is hashed before the transaction
@@ -142,7 +142,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, a Attributes) (*U
 				return err
 			}
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, User: u})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, User: u})
 	})
 	if errors.Is(err, errUsernameTaken) {
 		// An address in use is named first, whichever the database met first.
@@ -208,6 +208,6 @@ func checkShown(u *User, own []string, f *fault.Fields) {
 const privateCommitEmail = "_private"
 
 // change is an act on an attribute.
-func change(what What, by access.Actor, u *User, attribute, from, to string) Event {
-	return Event{What: what, By: by, User: u, Change: &bus.Change{What: attribute, From: from, To: to}}
+func change(what Action, by access.Actor, u *User, attribute, from, to string) Event {
+	return Event{Action: what, By: by, User: u, Change: &bus.Change{What: attribute, From: from, To: to}}
 }

@@ -43,7 +43,7 @@ func (s *Service) FindEmail(ctx context.Context, userID, id int64) (Email, error
 func readEmail(ctx context.Context, q postgres.Querier, userID, id int64) (Email, error) {
 	e, err := postgres.One[Email](ctx, q, sqlEmail, userID, id)
 	if errors.Is(err, postgres.ErrNoRows) {
-		return Email{}, fault.Missing("Email")
+		return Email{}, fault.NotFoundf("Email")
 	}
 	return e, err
 }
@@ -72,7 +72,7 @@ func (s *Service) AddEmail(ctx context.Context, by access.Actor, userID int64, a
 		if e, err = postgres.One[Email](ctx, tx, sqlInsertEmail, u.ID, email, normal, confirmedAt, now); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: EmailAdded, By: by, User: u, Message: "Added email address " + email})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: EmailAdded, By: by, User: u, Message: "Added email address " + email})
 	})
 	return e, err
 }
@@ -90,7 +90,7 @@ func (s *Service) RemoveEmail(ctx context.Context, by access.Actor, userID, id i
 			return err
 		}
 		if e.is(u.Email) {
-			return fault.Because(fault.Rejected, "The primary email address cannot be deleted")
+			return fault.WithReason(fault.Rejected, "The primary email address cannot be deleted")
 		}
 		if _, err := tx.Exec(ctx, sqlReleaseAddress, e.Address, u.ID); err != nil {
 			return err
@@ -98,7 +98,7 @@ func (s *Service) RemoveEmail(ctx context.Context, by access.Actor, userID, id i
 		if err := s.forgetAddress(ctx, tx, u, e); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: EmailRemoved, By: by, User: u, Message: "Removed email address " + e.Email})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: EmailRemoved, By: by, User: u, Message: "Removed email address " + e.Email})
 	})
 }
 

@@ -6,41 +6,41 @@ import (
 )
 
 // What names an administrative act on an account; the audit trail keeps it.
-type What string
+type Action string
 
 const (
-	Created            What = "user_created"
-	Destroyed          What = "user_destroyed"
-	Approved           What = "user_approved"
-	RejectedPending    What = "user_rejected"
-	WasBlocked         What = "user_blocked"
-	WasUnblocked       What = "unblock_user"
-	WasBanned          What = "ban_user"
-	WasUnbanned        What = "unban_user"
-	WasActivated       What = "user_activate"
-	WasDeactivated     What = "user_deactivate"
-	WasUnlocked        What = "user_access_unlocked"
-	AdminChanged       What = "user_admin_status_updated"
-	AuditorChanged     What = "user_auditor_status_updated"
-	EmailChanged       What = "user_email_address_updated"
-	UsernameChanged    What = "user_username_updated"
-	PasswordChanged    What = "user_password_updated"
-	TwoFactorEnabled   What = "user_enable_two_factor"
-	TwoFactorDisabled  What = "user_disable_two_factor"
-	EmailAdded         What = "email_created"
-	EmailRemoved       What = "email_destroyed"
-	SSHKeyAdded        What = "add_ssh_key"
-	SSHKeyRemoved      What = "remove_ssh_key"
-	GPGKeyAdded        What = "add_gpg_key"
-	GPGKeyRemoved      What = "remove_gpg_key"
-	IdentityRemoved    What = "identity_destroyed"
-	CustomAttributeSet What = "user_custom_attribute_updated"
-	CustomAttributeCut What = "user_custom_attribute_destroyed"
+	Created            Action = "user_created"
+	Destroyed          Action = "user_destroyed"
+	Approved           Action = "user_approved"
+	RejectedPending    Action = "user_rejected"
+	WasBlocked         Action = "user_blocked"
+	WasUnblocked       Action = "unblock_user"
+	WasBanned          Action = "ban_user"
+	WasUnbanned        Action = "unban_user"
+	WasActivated       Action = "user_activate"
+	WasDeactivated     Action = "user_deactivate"
+	WasUnlocked        Action = "user_access_unlocked"
+	AdminChanged       Action = "user_admin_status_updated"
+	AuditorChanged     Action = "user_auditor_status_updated"
+	EmailChanged       Action = "user_email_address_updated"
+	UsernameChanged    Action = "user_username_updated"
+	PasswordChanged    Action = "user_password_updated"
+	TwoFactorEnabled   Action = "user_enable_two_factor"
+	TwoFactorDisabled  Action = "user_disable_two_factor"
+	EmailAdded         Action = "email_created"
+	EmailRemoved       Action = "email_destroyed"
+	SSHKeyAdded        Action = "add_ssh_key"
+	SSHKeyRemoved      Action = "remove_ssh_key"
+	GPGKeyAdded        Action = "add_gpg_key"
+	GPGKeyRemoved      Action = "remove_gpg_key"
+	IdentityRemoved    Action = "identity_destroyed"
+	CustomAttributeSet Action = "user_custom_attribute_updated"
+	CustomAttributeCut Action = "user_custom_attribute_destroyed"
 )
 
 // Event is an act on an account, published in the transaction that did it.
 type Event struct {
-	What    What
+	Action  Action
 	By      access.Actor
 	User    *User
 	Message string
@@ -48,16 +48,16 @@ type Event struct {
 }
 
 // EventName is the act.
-func (e Event) EventName() string { return string(e.What) }
+func (e Event) EventName() string { return string(e.Action) }
 
-// Deed is the act as the audit trail keeps it.
-func (e Event) Deed() bus.Deed {
-	d := bus.Deed{
-		Type: string(e.What), By: e.By, Message: e.Message, Change: e.Change,
+// AuditRecord is the act as the audit trail keeps it.
+func (e Event) AuditRecord() bus.AuditRecord {
+	d := bus.AuditRecord{
+		Type: string(e.Action), By: e.By, Message: e.Message, Change: e.Change,
 		Entity: bus.Entity{Kind: bus.OfUser, ID: e.User.ID, Path: e.User.Username, Name: e.User.Name},
 		Target: bus.Target{Type: "User", ID: e.User.ID, Details: e.User.Name},
 	}
-	switch e.What {
+	switch e.Action {
 	case Created:
 		d.Add = "user"
 	case Destroyed:

@@ -31,7 +31,7 @@ func (s *Service) Follow(ctx context.Context, followerID, followedID int64) erro
 		case already:
 			return fault.New(fault.NotModified)
 		case following >= maxFollowing:
-			return fault.Say(fault.Rejected, "You can't follow more than %d users. To follow more users, unfollow some others.", maxFollowing)
+			return fault.WithMessage(fault.Rejected, "You can't follow more than %d users. To follow more users, unfollow some others.", maxFollowing)
 		}
 		if _, err := tx.Exec(ctx, sqlFollow, followerID, followedID, s.deps.Clock.Now()); err != nil {
 			return err
@@ -73,7 +73,7 @@ func lockPair(ctx context.Context, tx pgx.Tx, followerID, followedID int64) (fol
 		return 0, err
 	}
 	if len(pair) != 2 {
-		return 0, fault.Missing("User")
+		return 0, fault.NotFoundf("User")
 	}
 	for _, u := range pair {
 		if u.ID == followerID {

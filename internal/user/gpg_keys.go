@@ -37,7 +37,7 @@ func (s *Service) GPGKeys(ctx context.Context, userID int64, page paging.Request
 func (s *Service) FindGPGKey(ctx context.Context, userID, id int64) (GPGKey, error) {
 	k, err := postgres.One[GPGKey](ctx, s.deps.DB, sqlGPGKey, userID, id)
 	if errors.Is(err, postgres.ErrNoRows) {
-		return GPGKey{}, fault.Missing("GPG Key")
+		return GPGKey{}, fault.NotFoundf("GPG Key")
 	}
 	return k, err
 }
@@ -61,7 +61,7 @@ func (s *Service) AddGPGKey(ctx context.Context, by access.Actor, userID int64, 
 		if err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: GPGKeyAdded, By: by, User: u, Message: "Added GPG key " + fingerprint})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: GPGKeyAdded, By: by, User: u, Message: "Added GPG key " + fingerprint})
 	})
 	return k, err
 }
@@ -105,8 +105,8 @@ func (s *Service) dropGPGKey(ctx context.Context, by access.Actor, k GPGKey, mes
 			return err
 		}
 		if tag.RowsAffected() == 0 {
-			return fault.Missing("GPG Key")
+			return fault.NotFoundf("GPG Key")
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: GPGKeyRemoved, By: by, User: u, Message: message + k.Fingerprint})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: GPGKeyRemoved, By: by, User: u, Message: message + k.Fingerprint})
 	})
 }

@@ -49,15 +49,15 @@ func (s *Service) Reject(ctx context.Context, by access.Actor, id int64) error {
 			return err
 		}
 		if u.State != Pending {
-			return fault.Say(fault.Conflict, "User does not have a pending request")
+			return fault.WithMessage(fault.Conflict, "User does not have a pending request")
 		}
 		return s.mark(ctx, tx, by, u, true, RejectedPending)
 	})
 }
 
-func (s *Service) mark(ctx context.Context, tx pgx.Tx, by access.Actor, u *User, hard bool, what What) error {
+func (s *Service) mark(ctx context.Context, tx pgx.Tx, by access.Actor, u *User, hard bool, what Action) error {
 	if u.Kind.Internal() {
-		return fault.Because(fault.Forbidden, "An internal user cannot be removed")
+		return fault.WithReason(fault.Forbidden, "An internal user cannot be removed")
 	}
 	if err := s.deps.Bus.Publish(ctx, tx, Leaving{UserID: u.ID, Hard: hard}); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (s *Service) mark(ctx context.Context, tx pgx.Tx, by access.Actor, u *User,
 	if err := s.deps.Queue.Insert(ctx, tx, RemoveArgs{UserID: u.ID}, jobqueue.Unique()); err != nil {
 		return err
 	}
-	return s.deps.Bus.Publish(ctx, tx, Event{What: what, By: by, User: u})
+	return s.deps.Bus.Publish(ctx, tx, Event{Action: what, By: by, User: u})
 }
 
 // removeMarked takes a marked account apart in one transaction: the rooms

@@ -86,7 +86,7 @@ func (s *Service) SignedIn(ctx context.Context, tx pgx.Tx, id int64, from netip.
 	if _, err := tx.Exec(ctx, sqlSetState, u.ID, Active, s.deps.Clock.Now()); err != nil {
 		return err
 	}
-	return s.deps.Bus.Publish(ctx, tx, Event{What: WasActivated, By: access.Actor{Person: u.Person(), Address: from}, User: u})
+	return s.deps.Bus.Publish(ctx, tx, Event{Action: WasActivated, By: access.Actor{Person: u.Person(), Address: from}, User: u})
 }
 
 // Lock marks an account whose password was guessed at too often; Unlock takes
@@ -112,7 +112,7 @@ func (s *Service) LiftLock(ctx context.Context, by access.Actor, id int64) error
 		if err := s.Unlock(ctx, tx, u.ID, *u.LockedAt); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: WasUnlocked, By: by, User: u})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: WasUnlocked, By: by, User: u})
 	})
 }
 
@@ -148,7 +148,7 @@ func (s *Service) SetPassword(ctx context.Context, by access.Actor, id int64, pa
 		if _, err := tx.Exec(ctx, sqlSetPassword, u.ID, hash, nil); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: PasswordChanged, By: by, User: u})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: PasswordChanged, By: by, User: u})
 	})
 }
 
@@ -162,7 +162,7 @@ func (s *Service) GiveUpTwoFactor(ctx context.Context, tx pgx.Tx, by access.Acto
 	return s.setTwoFactor(ctx, tx, by, by.ID(), false, TwoFactorDisabled)
 }
 
-func (s *Service) setTwoFactor(ctx context.Context, tx pgx.Tx, by access.Actor, id int64, enabled bool, what What) error {
+func (s *Service) setTwoFactor(ctx context.Context, tx pgx.Tx, by access.Actor, id int64, enabled bool, what Action) error {
 	u, err := s.lockPerson(ctx, tx, id)
 	if err != nil || u.TwoFactorEnabled == enabled {
 		return err
@@ -170,7 +170,7 @@ func (s *Service) setTwoFactor(ctx context.Context, tx pgx.Tx, by access.Actor, 
 	if _, err := tx.Exec(ctx, sqlSetTwoFactor, u.ID, enabled, s.deps.Clock.Now()); err != nil {
 		return err
 	}
-	return s.deps.Bus.Publish(ctx, tx, Event{What: what, By: by, User: u})
+	return s.deps.Bus.Publish(ctx, tx, Event{Action: what, By: by, User: u})
 }
 
 // Unconfirmed lists the addresses of an account that nobody has proved yet, as
@@ -197,7 +197,7 @@ func (s *Service) ConfirmAddress(ctx context.Context, tx pgx.Tx, by access.Actor
 		return err
 	}
 	if tag.RowsAffected() == 0 {
-		return fault.Missing("Email") // it was given up meanwhile
+		return fault.NotFoundf("Email") // it was given up meanwhile
 	}
 	if u.UnconfirmedEmail == nil {
 		return nil

@@ -34,7 +34,7 @@ func (s *Service) SetPreferences(ctx context.Context, userID int64, c Preference
 func (s *Service) preferences(ctx context.Context, sql string, args ...any) (Preferences, error) {
 	p, err := postgres.One[Preferences](ctx, s.deps.DB, sql, args...)
 	if errors.Is(err, postgres.ErrNoRows) {
-		return Preferences{}, fault.Missing("User")
+		return Preferences{}, fault.NotFoundf("User")
 	}
 	return p, err
 }

@@ -15,7 +15,7 @@ import (
 func (s *Service) lockPerson(ctx context.Context, tx pgx.Tx, id int64) (*User, error) {
 	u, err := s.lock(ctx, tx, id)
 	if err == nil && u.Kind.Internal() {
-		return nil, fault.Because(fault.Forbidden, "An internal user cannot be modified")
+		return nil, fault.WithReason(fault.Forbidden, "An internal user cannot be modified")
 	}
 	return u, err
 }
@@ -24,7 +24,7 @@ func (s *Service) lockPerson(ctx context.Context, tx pgx.Tx, id int64) (*User, e
 // level is restricted, no account exists for strangers.
 func (s *Service) findFor(ctx context.Context, a access.Actor, ref string) (*User, error) {
 	if !a.SignedIn() && slices.Contains(s.deps.Settings.Current().RestrictedVisibilityLevels, "public") {
-		return nil, fault.Missing("User")
+		return nil, fault.NotFoundf("User")
 	}
 	return s.FindByRef(ctx, ref)
 }

@@ -92,7 +92,7 @@ func (s *Service) lock(ctx context.Context, tx pgx.Tx, id int64) (*User, error) 
 
 func found(u User, err error) (*User, error) {
 	if errors.Is(err, postgres.ErrNoRows) {
-		return nil, fault.Missing("User")
+		return nil, fault.NotFoundf("User")
 	}
 	if err != nil {
 		return nil, err

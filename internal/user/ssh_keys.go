@@ -148,13 +148,13 @@ func (s *Service) FindSSHKeyByFingerprint(ctx context.Context, fingerprint strin
 			return s.sshKey(ctx, sqlSSHKeyByMD5, sum)
 		}
 	}
-	return SSHKey{}, fault.Say(fault.Rejected, "Failed to return the key")
+	return SSHKey{}, fault.WithMessage(fault.Rejected, "Failed to return the key")
 }
 
 func (s *Service) sshKey(ctx context.Context, sql string, args ...any) (SSHKey, error) {
 	k, err := postgres.One[SSHKey](ctx, s.deps.DB, sql, args...)
 	if errors.Is(err, postgres.ErrNoRows) {
-		return SSHKey{}, fault.Missing("Key")
+		return SSHKey{}, fault.NotFoundf("Key")
 	}
 	return k, err
 }
@@ -177,7 +177,7 @@ func (s *Service) AddSSHKey(ctx context.Context, by access.Actor, userID int64, 
 		if err != nil {
 			return FingerprintFaults.Translate(err)
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: SSHKeyAdded, By: by, User: u, Message: "Added SSH key " + k.FingerprintSHA256})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: SSHKeyAdded, By: by, User: u, Message: "Added SSH key " + k.FingerprintSHA256})
 	})
 	return k, err
 }
@@ -194,8 +194,8 @@ func (s *Service) RemoveSSHKey(ctx context.Context, by access.Actor, k SSHKey) e
 			return err
 		}
 		if tag.RowsAffected() == 0 {
-			return fault.Missing("Key")
+			return fault.NotFoundf("Key")
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: SSHKeyRemoved, By: by, User: u, Message: "Removed SSH key " + k.FingerprintSHA256})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: SSHKeyRemoved, By: by, User: u, Message: "Removed SSH key " + k.FingerprintSHA256})
 	})
 }

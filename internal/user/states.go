@@ -24,7 +24,7 @@ const (
 )
 
 // moved are the acts that the audit trail keeps.
-var moved = map[Move]What{
+var moved = map[Move]Action{
 	Block: WasBlocked, Unblock: WasUnblocked, Deactivate: WasDeactivated, Activate: WasActivated,
 	Ban: WasBanned, Unban: WasUnbanned, Approve: Approved,
 }
@@ -37,11 +37,11 @@ func transition(u *User, m Move, by access.Actor, now time.Time, dormantDays int
 	case Block:
 		switch {
 		case u.State == LDAPBlocked:
-			return "", nil, fault.Because(fault.Forbidden, "LDAP blocked users cannot be modified by the API")
+			return "", nil, fault.WithReason(fault.Forbidden, "LDAP blocked users cannot be modified by the API")
 		case by.Is(u.ID):
-			return "", nil, fault.Because(fault.Forbidden, "The API initiating user cannot be blocked by the API")
+			return "", nil, fault.WithReason(fault.Forbidden, "The API initiating user cannot be blocked by the API")
 		case u.Kind.Internal():
-			return "", nil, fault.Say(fault.Forbidden, "An internal user cannot be blocked")
+			return "", nil, fault.WithMessage(fault.Forbidden, "An internal user cannot be blocked")
 		case u.State == Blocked || u.State == Banned:
 			return u.State, nil, nil
 		}
@@ -49,9 +49,9 @@ func transition(u *User, m Move, by access.Actor, now time.Time, dormantDays int
 	case Unblock:
 		switch u.State {
 		case LDAPBlocked:
-			return "", nil, fault.Because(fault.Forbidden, "LDAP blocked users cannot be unblocked by the API")
+			return "", nil, fault.WithReason(fault.Forbidden, "LDAP blocked users cannot be unblocked by the API")
 		case Deactivated:
-			return "", nil, fault.Because(fault.Forbidden, "Deactivated users cannot be unblocked by the API")
+			return "", nil, fault.WithReason(fault.Forbidden, "Deactivated users cannot be unblocked by the API")
 		case Blocked:
 			return Active, yes, nil
 		}
@@ -61,31 +61,31 @@ func transition(u *User, m Move, by access.Actor, now time.Time, dormantDays int
 		case u.State == Deactivated:
 			return Deactivated, nil, nil
 		case u.State.Blocked():
-			return "", nil, fault.Say(fault.Forbidden, "Error occurred. A blocked user cannot be deactivated")
+			return "", nil, fault.WithMessage(fault.Forbidden, "Error occurred. A blocked user cannot be deactivated")
 		case u.Kind.Internal():
-			return "", nil, fault.Say(fault.Forbidden, "Internal users cannot be deactivated")
+			return "", nil, fault.WithMessage(fault.Forbidden, "Internal users cannot be deactivated")
 		case u.activeSince(now.AddDate(0, 0, -dormantDays)):
-			return "", nil, fault.Say(fault.Forbidden, "The user you are trying to deactivate has been active in the past %d days and cannot be deactivated", dormantDays)
+			return "", nil, fault.WithMessage(fault.Forbidden, "The user you are trying to deactivate has been active in the past %d days and cannot be deactivated", dormantDays)
 		}
 		return Deactivated, yes, nil
 	case Activate:
 		if u.State.Blocked() {
-			return "", nil, fault.Say(fault.Forbidden, "Error occurred. A blocked user must be unblocked to be activated")
+			return "", nil, fault.WithMessage(fault.Forbidden, "Error occurred. A blocked user must be unblocked to be activated")
 		}
 		return Active, yes, nil
 	case Ban:
 		if u.State != Active || u.Kind.Internal() {
-			return "", nil, fault.Say(fault.Forbidden, "You cannot ban %s users.", u.State)
+			return "", nil, fault.WithMessage(fault.Forbidden, "You cannot ban %s users.", u.State)
 		}
 		return Banned, yes, nil
 	case Unban:
 		if u.State != Banned {
-			return "", nil, fault.Say(fault.Forbidden, "You cannot unban %s users.", u.State)
+			return "", nil, fault.WithMessage(fault.Forbidden, "You cannot unban %s users.", u.State)
 		}
 		return Active, yes, nil
 	case Approve:
 		if u.State != Pending {
-			return "", nil, fault.Say(fault.Conflict, "The user you are trying to approve is not pending approval")
+			return "", nil, fault.WithMessage(fault.Conflict, "The user you are trying to approve is not pending approval")
 		}
 		return Active, yes, nil
 	}
@@ -124,7 +124,7 @@ func (s *Service) Move(ctx context.Context, by access.Actor, id int64, m Move) (
 				return err
 			}
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: moved[m], By: by, User: u})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: moved[m], By: by, User: u})
 	})
 	return answer, err
 }
@@ -137,10 +137,10 @@ func (s *Service) DisableTwoFactor(ctx context.Context, by access.Actor, id int6
 			return err
 		}
 		if u.Admin {
-			return fault.Because(fault.Forbidden, "Two-factor authentication for admins cannot be disabled via the API")
+			return fault.WithReason(fault.Forbidden, "Two-factor authentication for admins cannot be disabled via the API")
 		}
 		if !u.TwoFactorEnabled {
-			return fault.Because(fault.Rejected, "Two-factor authentication is not enabled for this user")
+			return fault.WithReason(fault.Rejected, "Two-factor authentication is not enabled for this user")
 		}
 		return s.setTwoFactor(ctx, tx, by, u.ID, false, TwoFactorDisabled)
 	})

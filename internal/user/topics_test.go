@@ -35,9 +35,9 @@ type bench struct {
 	root, ada, bob *user.User
 	anyone         *httpapitest.Client
 
-	mu    sync.Mutex
-	now   time.Time
-	deeds []bus.Deed
+	mu      sync.Mutex
+	now     time.Time
+	records []bus.AuditRecord
 }
 
 func newBench(t *testing.T) *bench {
@@ -45,11 +45,11 @@ func newBench(t *testing.T) *bench {
 	b := &bench{db: postgrestest.New(t), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	b.settings = settingtest.New(t, b.db)
 	events := bus.New()
-	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if a, ok := e.(bus.Audited); ok {
-			b.deeds = append(b.deeds, a.Deed())
+			b.records = append(b.records, a.AuditRecord())
 		}
 		return nil
 	})
@@ -88,7 +88,7 @@ func (b *bench) wantDeeds(t *testing.T, want ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var got []string
-	for _, d := range b.deeds {
+	for _, d := range b.records {
 		got = append(got, d.Type+" by "+d.By.Person.Username+" on "+d.Entity.Path+": "+d.Message)
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {

@@ -26,7 +26,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attri
 			return err
 		}
 		if u.Kind.Internal() {
-			return fault.Because(fault.Forbidden, "An internal user cannot be modified")
+			return fault.WithReason(fault.Forbidden, "An internal user cannot be modified")
 		}
 		before := *u
 		u.UpdatedAt = s.deps.Clock.Now()
@@ -79,7 +79,7 @@ func (s *Service) write(ctx context.Context, tx pgx.Tx, u *User) error {
 		u.External, u.PrivateProfile, u.Bio, u.Location, u.PublicEmail, u.CommitEmail, u.Skype, u.Linkedin, u.Twitter, u.Discord,
 		u.WebsiteURL, u.Organization, u.JobTitle, u.Pronouns, u.Note, u.ThemeID, u.ColorSchemeID, u.ProjectsLimit, u.CanCreateGroup,
 		u.ViewDiffsFileByFile, u.SharedRunnersMinutesLimit, u.ExtraSharedRunnersMinutesLimit, u.UpdatedAt)
-	return postgres.Faults{"users_username_key": fault.Missing("User")}.Translate(err)
+	return postgres.Faults{"users_username_key": fault.NotFoundf("User")}.Translate(err)
 }
 
 // changeEmail makes a secondary address the primary one; the two trade places,
@@ -106,7 +106,7 @@ func (s *Service) changeEmail(ctx context.Context, tx pgx.Tx, u *User, a Attribu
 	case err != nil:
 		return err
 	case owner != u.ID:
-		return fault.Missing("User")
+		return fault.NotFoundf("User")
 	}
 	var secondary struct {
 		id        int64
@@ -160,7 +160,7 @@ func (s *Service) publishChanges(ctx context.Context, tx pgx.Tx, by access.Actor
 		events = append(events, change(AuditorChanged, by, after, "auditor status", strconv.FormatBool(before.Auditor), strconv.FormatBool(after.Auditor)))
 	}
 	if password {
-		events = append(events, Event{What: PasswordChanged, By: by, User: after})
+		events = append(events, Event{Action: PasswordChanged, By: by, User: after})
 	}
 	for _, e := range events {
 		if err := s.deps.Bus.Publish(ctx, tx, e); err != nil {
@@ -178,8 +178,8 @@ func (s *Service) RemoveIdentity(ctx context.Context, by access.Actor, u *User, 
 			return err
 		}
 		if tag.RowsAffected() == 0 {
-			return fault.Missing("Identity")
+			return fault.NotFoundf("Identity")
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: IdentityRemoved, By: by, User: u, Message: "Removed identity of " + provider})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: IdentityRemoved, By: by, User: u, Message: "Removed identity of " + provider})
 	})
 }

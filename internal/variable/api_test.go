@@ -226,8 +226,8 @@ func TestTheValueIsNeitherStoredNorLoggedNorTraced(t *testing.T) {
 	b := bus.New()
 	var log bytes.Buffer
 	fail := false
-	b.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
-		fmt.Fprintf(&log, "%+v %+v\n", e, e.(bus.Audited).Deed())
+	b.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+		fmt.Fprintf(&log, "%+v %+v\n", e, e.(bus.Audited).AuditRecord())
 		if fail {
 			return errors.New("the trail is full")
 		}
@@ -271,9 +271,9 @@ func TestASealedValueDoesNotOpenUnderAnotherKey(t *testing.T) {
 func TestEachActLeavesATraceWithTheKeyAlone(t *testing.T) {
 	t.Parallel()
 	b := bus.New()
-	var deeds []bus.Deed
-	b.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
-		deeds = append(deeds, e.(bus.Audited).Deed())
+	var records []bus.AuditRecord
+	b.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+		records = append(records, e.(bus.Audited).AuditRecord())
 		return nil
 	})
 	s := newService(t, postgrestest.New(t), b)
@@ -288,14 +288,14 @@ func TestEachActLeavesATraceWithTheKeyAlone(t *testing.T) {
 	if err := s.Delete(t.Context(), by, "A"); err != nil {
 		t.Fatal(err)
 	}
-	var want []bus.Deed
+	var want []bus.AuditRecord
 	for _, act := range []string{"created", "updated", "deleted"} {
-		want = append(want, bus.Deed{
+		want = append(want, bus.AuditRecord{
 			Type: "ci_instance_variable_" + act, By: by, Entity: bus.Instance(),
 			Target: bus.Target{Type: "Ci::InstanceVariable", ID: v.ID, Details: "A"},
 		})
 	}
-	if diff := cmp.Diff(want, deeds, cmpopts.EquateComparable(by.Address)); diff != "" {
+	if diff := cmp.Diff(want, records, cmpopts.EquateComparable(by.Address)); diff != "" {
 		t.Error(diff)
 	}
 }

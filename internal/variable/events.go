@@ -6,21 +6,21 @@ import (
 )
 
 // What names an act on a variable; the audit trail keeps it.
-type What string
+type Action string
 
 const (
-	Created What = "created"
-	Updated What = "updated"
-	Deleted What = "deleted"
+	Created Action = "created"
+	Updated Action = "updated"
+	Deleted Action = "deleted"
 )
 
 // Event is an act on a variable. It does not carry the value.
 type Event struct {
-	What What
-	By   access.Actor
-	In   bus.Entity // the group or project; zero for the instance
-	ID   int64
-	Key  string
+	Action Action
+	By     access.Actor
+	In     bus.Entity // the group or project; zero for the instance
+	ID     int64
+	Key    string
 }
 
 // kinds are how the trail calls variables and acts on them.
@@ -31,15 +31,15 @@ var kinds = map[bus.EntityKind]struct{ act, target string }{
 }
 
 // EventName is the act, and on which kind of variable.
-func (e Event) EventName() string { return kinds[e.In.Kind].act + string(e.What) }
+func (e Event) EventName() string { return kinds[e.In.Kind].act + string(e.Action) }
 
-// Deed is the act as the audit trail keeps it.
-func (e Event) Deed() bus.Deed {
+// AuditRecord is the act as the audit trail keeps it.
+func (e Event) AuditRecord() bus.AuditRecord {
 	in := e.In
 	if in.Kind == "" {
 		in = bus.Instance()
 	}
-	return bus.Deed{
+	return bus.AuditRecord{
 		Type: e.EventName(), By: e.By, Entity: in,
 		Target: bus.Target{Type: kinds[e.In.Kind].target, ID: e.ID, Details: e.Key},
 	}

@@ -29,7 +29,7 @@ const (
 var scopeForm = regexp.MustCompile(`^[A-Za-z0-9_/${}. *-]+$`)
 
 // errMultiple asks for the scope of a key that there is several times.
-var errMultiple = fault.Say(fault.Conflict, "There are multiple variables with provided parameters. Please use 'filter[environment_scope]'")
+var errMultiple = fault.WithMessage(fault.Conflict, "There are multiple variables with provided parameters. Please use 'filter[environment_scope]'")
 
 // placeRow is a variable of a group or project as it is stored.
 type placeRow struct {
@@ -99,9 +99,9 @@ func (v *Variable) checkIn() error {
 
 func missingIn(of bus.Entity) error {
 	if of.Kind == bus.OfGroup {
-		return fault.Missing("GroupVariable")
+		return fault.NotFoundf("GroupVariable")
 	}
-	return fault.Missing("Variable")
+	return fault.NotFoundf("Variable")
 }
 
 // ListIn reads a page of the variables of a group or project, oldest first.
@@ -140,7 +140,7 @@ func taken(v *Variable) postgres.Faults {
 	used := fault.Field("key", "(%s) has already been taken", v.Key)
 	return postgres.Faults{
 		"variables_namespace_key": used, "variables_project_key": used,
-		"variables_namespace_id_fkey": fault.Missing("Group"), "variables_project_id_fkey": fault.Missing("Project"),
+		"variables_namespace_id_fkey": fault.NotFoundf("Group"), "variables_project_id_fkey": fault.NotFoundf("Project"),
 	}
 }
 
@@ -175,7 +175,7 @@ func (s *Service) CreateIn(ctx context.Context, by access.Actor, of bus.Entity, 
 		if err != nil {
 			return taken(v).Translate(err)
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, In: of, ID: v.ID, Key: v.Key})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, In: of, ID: v.ID, Key: v.Key})
 	})
 }
 
@@ -205,7 +205,7 @@ func (s *Service) UpdateIn(ctx context.Context, by access.Actor, of bus.Entity, 
 		if _, err := tx.Exec(ctx, sqlUpdateIn, v.ID, v.Scope, sealed, v.Type, v.Protected, v.Masked, v.Raw, v.Description, s.deps.Clock.Now()); err != nil {
 			return taken(v).Translate(err)
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Updated, By: by, In: of, ID: v.ID, Key: v.Key})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Updated, By: by, In: of, ID: v.ID, Key: v.Key})
 	})
 	return v, err
 }
@@ -221,6 +221,6 @@ func (s *Service) DeleteIn(ctx context.Context, by access.Actor, of bus.Entity, 
 		if done.RowsAffected() == 0 {
 			return missingIn(of)
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Deleted, By: by, In: of, ID: v.ID, Key: v.Key})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Deleted, By: by, In: of, ID: v.ID, Key: v.Key})
 	})
 }

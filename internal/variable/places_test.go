@@ -45,7 +45,7 @@ type world struct {
 	project                  *project.Project
 	owner, maintainer, other *user.User // the other is a developer of the project
 	mu                       sync.Mutex
-	deeds                    []bus.Deed
+	records                  []bus.AuditRecord
 }
 
 func newWorld(t testing.TB) *world {
@@ -73,11 +73,11 @@ func newWorld(t testing.TB) *world {
 		Queue: &jobqueue.Queue{}, Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
 	})
 	w.variables = variable.New(variable.Deps{DB: w.db, Bus: events, Box: w.box, Clock: now, Settings: settings})
-	events.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		if a, ok := e.(bus.Audited); ok {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.deeds = append(w.deeds, a.Deed())
+			w.records = append(w.records, a.AuditRecord())
 		}
 		return nil
 	})
@@ -171,7 +171,7 @@ func TestVariablesOfAPlaceAreKeptByTheirManagers(t *testing.T) {
 		{w.maintainer, w.inProject(), "Variable", "ci_variable_", "Ci::Variable"},
 		{w.owner, w.inGroup(), "GroupVariable", "ci_group_variable_", "Ci::GroupVariable"},
 	} {
-		w.deeds = nil
+		w.records = nil
 		as := w.as(t, c.by)
 		const plain = `{"variable_type":"env_var","key":"A","value":"x","hidden":false,"protected":false,"masked":false,"raw":false,"environment_scope":"*","description":null}`
 		as.Do(t, "POST", c.in, `{"key":" A ","value":"x"}`).Want(t, 201, plain)
@@ -200,7 +200,7 @@ func TestVariablesOfAPlaceAreKeptByTheirManagers(t *testing.T) {
 			as.Do(t, "POST", c.in, body).Want(t, 400, want)
 		}
 		var acts []string
-		for _, d := range w.deeds {
+		for _, d := range w.records {
 			acts = append(acts, d.Type)
 			if d.Target.Type != c.kind || d.Target.Details != "A" || !d.By.Is(c.by.ID) {
 				t.Errorf("the trail says %+v", d)

@@ -96,7 +96,7 @@ func (s *Service) find(ctx context.Context, q postgres.Querier, sql, key string)
 	return s.open(r)
 }
 
-func missing() error { return fault.Missing("InstanceVariable") }
+func missing() error { return fault.NotFoundf("InstanceVariable") }
 
 // Create adds a variable to the instance and gives it its id.
 func (s *Service) Create(ctx context.Context, by access.Actor, v *Variable) error {
@@ -117,7 +117,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, v *Variable) erro
 		if err != nil {
 			return fmt.Errorf("creating a variable: %w", err)
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Created, By: by, ID: v.ID, Key: v.Key})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, ID: v.ID, Key: v.Key})
 	})
 }
 
@@ -162,7 +162,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, key string, chang
 			v.ID, sealed, v.Type, v.Protected, v.Masked, v.Raw, v.Description, s.deps.Clock.Now()); err != nil {
 			return fmt.Errorf("updating a variable: %w", err)
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Updated, By: by, ID: v.ID, Key: v.Key})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Updated, By: by, ID: v.ID, Key: v.Key})
 	})
 	return v, err
 }
@@ -177,6 +177,6 @@ func (s *Service) Delete(ctx context.Context, by access.Actor, key string) error
 		if err != nil {
 			return fmt.Errorf("deleting a variable: %w", err)
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{What: Deleted, By: by, ID: id, Key: key})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Deleted, By: by, ID: id, Key: key})
 	})
 }

@@ -21,7 +21,7 @@ func (s *Server) enter(x *page.Request, p page.Page) error {
 		return err
 	}
 	if err := s.origins.Check(x.R); err != nil {
-		return fault.Because(fault.Forbidden, "This form was sent from another site. Open the page here and try again.")
+		return fault.WithReason(fault.Forbidden, "This form was sent from another site. Open the page here and try again.")
 	}
 	if s.throttled(x) {
 		return page.ErrAnswered
@@ -30,7 +30,7 @@ func (s *Server) enter(x *page.Request, p page.Page) error {
 		return err
 	}
 	if !x.Reading() && x.Account != nil && !s.deps.Tokens.CheckCSRF(x.Session, x.Form.Get(page.CSRFField)) {
-		return fault.Because(fault.Forbidden, "This form is older than your session. Go back, reload the page and try again.")
+		return fault.WithReason(fault.Forbidden, "This form is older than your session. Go back, reload the page and try again.")
 	}
 	return nil
 }

@@ -136,7 +136,7 @@ var Policy = []Rule{
 	{Ability: Public, Where: OnInstance, From: Anonymous, Meaning: "anyone, signed in or not"},
 	{Ability: BySecret, Where: OnInstance, From: Anonymous, Meaning: "whoever has the secret that the endpoint asks for: the token of a runner, a job or a trigger"},
 	{Ability: ReadProfiles, Where: OnInstance, From: Member, Meaning: "look at other people's profiles",
-		Refusal: fault.Because(fault.Forbidden, "Not authorized!")},
+		Refusal: fault.WithReason(fault.Forbidden, "Not authorized!")},
 	{Ability: SignIn, Where: OnInstance, From: Member, Meaning: "act as oneself"},
 	{Ability: Administer, Where: OnInstance, From: Administrator, Meaning: "administer the instance"},
 

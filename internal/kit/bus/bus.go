@@ -27,17 +27,17 @@ type Bus struct {
 // New returns a bus that nobody listens to.
 func New() *Bus { return &Bus{byType: map[reflect.Type][]reaction{}} }
 
-// When adds a reaction to one type of event. It runs in the transaction; an
+// On adds a reaction to one type of event. It runs in the transaction; an
 // error from it undoes the change.
-func When[E Event](b *Bus, react func(ctx context.Context, tx pgx.Tx, e E) error) {
+func On[E Event](b *Bus, react func(ctx context.Context, tx pgx.Tx, e E) error) {
 	t := reflect.TypeFor[E]()
 	b.byType[t] = append(b.byType[t], func(ctx context.Context, tx pgx.Tx, e Event) error {
 		return react(ctx, tx, e.(E))
 	})
 }
 
-// Always adds a reaction to every event, for witnesses.
-func (b *Bus) Always(react func(ctx context.Context, tx pgx.Tx, e Event) error) {
+// OnAny adds a reaction to every event, such as the audit trail.
+func (b *Bus) OnAny(react func(ctx context.Context, tx pgx.Tx, e Event) error) {
 	b.all = append(b.all, react)
 }
 

@@ -18,15 +18,15 @@ type died struct{}
 
 func (died) EventName() string { return "died" }
 
-func TestAnEventReachesThoseWhoWaitForItAndTheWitnesses(t *testing.T) {
+func TestAnEventReachesItsReactionsAndThoseToAnyEvent(t *testing.T) {
 	t.Parallel()
 	b := bus.New()
 	var heard []string
-	bus.When(b, func(_ context.Context, _ pgx.Tx, e born) error {
+	bus.On(b, func(_ context.Context, _ pgx.Tx, e born) error {
 		heard = append(heard, "when "+e.name)
 		return nil
 	})
-	b.Always(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	b.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		heard = append(heard, "always "+e.EventName())
 		return nil
 	})
@@ -49,9 +49,9 @@ func TestAnEventReachesThoseWhoWaitForItAndTheWitnesses(t *testing.T) {
 func TestAReactionThatFailsFailsTheEvent(t *testing.T) {
 	t.Parallel()
 	b, full := bus.New(), errors.New("disk full")
-	bus.When(b, func(context.Context, pgx.Tx, born) error { return full })
-	b.Always(func(context.Context, pgx.Tx, bus.Event) error {
-		t.Error("a witness saw what did not happen")
+	bus.On(b, func(context.Context, pgx.Tx, born) error { return full })
+	b.OnAny(func(context.Context, pgx.Tx, bus.Event) error {
+		t.Error("a reaction to any event ran for one that was undone")
 		return nil
 	})
 	if err := b.Publish(t.Context(), nil, born{}); !errors.Is(err, full) {

@@ -24,7 +24,7 @@ const (
 	LimitReached           // the actor has as many of these as they may
 	InsufficientScope      // the token may not do this, whoever holds it
 	NotFound               // absent, or hidden from the actor
-	NotOffered             // this way of asking is not offered here
+	MethodNotAllowed       // this way of asking is not offered here
 	NotAllowed             // the record's state does not allow this
 	NotAcceptable          // the asker wants it for a use that it is not offered for
 	NotModified            // the request asked for what is so already
@@ -67,7 +67,7 @@ type Error struct {
 	Fields  Fields            // per attribute, for Rejected
 	Scopes  []string          // what would have been enough, for InsufficientScope
 	Texts   []string          // several messages in place of one, for Unprocessable
-	Beside  map[string]string // members of the answer next to the message
+	Extra   map[string]string // members of the answer next to the message
 }
 
 func (e *Error) Error() string {
@@ -102,18 +102,20 @@ func Is(err error, kind Kind) bool {
 // New is a fault that says only its kind.
 func New(kind Kind) error { return &Error{Kind: kind} }
 
-// Because adds a reason to the kind's own words.
-func Because(kind Kind, format string, args ...any) error {
+// WithReason adds a reason to the kind's own words.
+func WithReason(kind Kind, format string, args ...any) error {
 	return &Error{Kind: kind, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Say replaces the kind's own words.
-func Say(kind Kind, format string, args ...any) error {
+// WithMessage replaces the kind's own words.
+func WithMessage(kind Kind, format string, args ...any) error {
 	return &Error{Kind: kind, Text: fmt.Sprintf(format, args...)}
 }
 
-// Missing names the noun that was not found, or that the actor may not see.
-func Missing(noun string) error { return &Error{Kind: NotFound, Subject: noun} }
+// NotFoundf names what was not found, or what the actor may not see.
+func NotFoundf(format string, args ...any) error {
+	return &Error{Kind: NotFound, Subject: fmt.Sprintf(format, args...)}
+}
 
 // Field refuses one attribute.
 func Field(attribute, format string, args ...any) error {

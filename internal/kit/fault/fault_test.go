@@ -9,7 +9,7 @@ import (
 
 func TestAFaultIsFoundThroughWrapping(t *testing.T) {
 	t.Parallel()
-	err := fmt.Errorf("reading a user: %w", fault.Missing("User"))
+	err := fmt.Errorf("reading a user: %w", fault.NotFoundf("User"))
 	e, ok := fault.Of(err)
 	if !ok || e.Kind != fault.NotFound || e.Subject != "User" {
 		t.Errorf("got %#v, %v", e, ok)
@@ -42,9 +42,9 @@ func TestFieldsWithoutTextsAreNoError(t *testing.T) {
 func TestEachFaultDescribesItself(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		"gone for good":   fault.Say(fault.Conflict, "gone %s good", "for"),
-		"because of that": fault.Because(fault.Forbidden, "because of %s", "that"),
-		"User not found":  fault.Missing("User"),
+		"gone for good":   fault.WithMessage(fault.Conflict, "gone %s good", "for"),
+		"because of that": fault.WithReason(fault.Forbidden, "because of %s", "that"),
+		"User not found":  fault.NotFoundf("User"),
 		"fault of kind 5": fault.New(fault.Forbidden),
 		"key is invalid":  fault.Field("key", "is invalid"),
 	} {

@@ -127,10 +127,10 @@ func (ms members[T]) bind(dst reflect.Value, from values) error {
 		for _, m := range ms {
 			names = append(names, m.Name)
 		}
-		return fault.Say(fault.BadParams, "%s are missing, at least one parameter must be provided", strings.Join(names, ", "))
+		return fault.WithMessage(fault.BadParams, "%s are missing, at least one parameter must be provided", strings.Join(names, ", "))
 	}
 	if texts != nil {
-		return fault.Say(fault.BadParams, "%s", strings.Join(texts, ", "))
+		return fault.WithMessage(fault.BadParams, "%s", strings.Join(texts, ", "))
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ var dialect = map[fault.Kind]struct {
 	fault.LimitReached:      {http.StatusForbidden, "403 Forbidden"},
 	fault.InsufficientScope: {http.StatusForbidden, "403 Forbidden"},
 	fault.NotFound:          {http.StatusNotFound, "404 Not Found"},
-	fault.NotOffered:        {http.StatusMethodNotAllowed, "405 Not Allowed"},
+	fault.MethodNotAllowed:  {http.StatusMethodNotAllowed, "405 Not Allowed"},
 	fault.NotAllowed:        {http.StatusMethodNotAllowed, "405 Method Not Allowed"},
 	fault.NotAcceptable:     {http.StatusNotAcceptable, "406 Not Acceptable"},
 	fault.NotModified:       {http.StatusNotModified, ""},
@@ -82,7 +82,7 @@ func writeError(w http.ResponseWriter, err error) {
 	switch f.Kind {
 	case fault.NotModified:
 		w.WriteHeader(says.status)
-	case fault.BadParams, fault.NotOffered, fault.UnsupportedMedia:
+	case fault.BadParams, fault.MethodNotAllowed, fault.UnsupportedMedia:
 		writeJSON(w, says.status, map[string]string{"error": cmp.Or(f.Text, says.words)})
 	case fault.LimitReached:
 		writeJSON(w, says.status, map[string][]string{"error": {cmp.Or(f.Text, says.words)}})
@@ -106,7 +106,7 @@ func writeError(w http.ResponseWriter, err error) {
 		}})
 	default:
 		body := map[string]any{"message": message(f, says.words)}
-		for name, text := range f.Beside {
+		for name, text := range f.Extra {
 			body[name] = text
 		}
 		writeJSON(w, says.status, body)

@@ -17,29 +17,29 @@ func TestEachFaultHasItsStatusAndText(t *testing.T) {
 		body   string
 	}{
 		// The family of requests that no room saw.
-		{fault.Say(fault.BadParams, "name is missing, scopes is missing"), 400, `{"error":"name is missing, scopes is missing"}`},
-		{fault.New(fault.NotOffered), 405, `{"error":"405 Not Allowed"}`},
-		{fault.Say(fault.NotOffered, "Keyset pagination is not yet available for this type of request"), 405, `{"error":"Keyset pagination is not yet available for this type of request"}`},
-		{fault.Say(fault.UnsupportedMedia, "The provided content-type 'text/plain' is not supported."), 415, `{"error":"The provided content-type 'text/plain' is not supported."}`},
+		{fault.WithMessage(fault.BadParams, "name is missing, scopes is missing"), 400, `{"error":"name is missing, scopes is missing"}`},
+		{fault.New(fault.MethodNotAllowed), 405, `{"error":"405 Not Allowed"}`},
+		{fault.WithMessage(fault.MethodNotAllowed, "Keyset pagination is not yet available for this type of request"), 405, `{"error":"Keyset pagination is not yet available for this type of request"}`},
+		{fault.WithMessage(fault.UnsupportedMedia, "The provided content-type 'text/plain' is not supported."), 415, `{"error":"The provided content-type 'text/plain' is not supported."}`},
 
-		{fault.Say(fault.LimitReached, "Your project limit is 1 projects!"), 403, `{"error":["Your project limit is 1 projects!"]}`},
+		{fault.WithMessage(fault.LimitReached, "Your project limit is 1 projects!"), 403, `{"error":["Your project limit is 1 projects!"]}`},
 
 		// The family of what a room answered.
 		{fault.New(fault.Unauthenticated), 401, `{"message":"401 Unauthorized"}`},
-		{fault.Because(fault.Unauthenticated, "no"), 401, `{"message":"401 Unauthorized - no"}`},
+		{fault.WithReason(fault.Unauthenticated, "no"), 401, `{"message":"401 Unauthorized - no"}`},
 		{fault.New(fault.Forbidden), 403, `{"message":"403 Forbidden"}`},
-		{fault.Because(fault.Forbidden, "Your account has been blocked."), 403, `{"message":"403 Forbidden - Your account has been blocked."}`},
+		{fault.WithReason(fault.Forbidden, "Your account has been blocked."), 403, `{"message":"403 Forbidden - Your account has been blocked."}`},
 		{fault.New(fault.NotFound), 404, `{"message":"404 Not Found"}`},
-		{fault.Missing("GPG Key"), 404, `{"message":"404 GPG Key Not Found"}`},
-		{fault.Say(fault.NotFound, "404 Not found"), 404, `{"message":"404 Not found"}`},
+		{fault.NotFoundf("GPG Key"), 404, `{"message":"404 GPG Key Not Found"}`},
+		{fault.WithMessage(fault.NotFound, "404 Not found"), 404, `{"message":"404 Not found"}`},
 		{fault.New(fault.Rejected), 400, `{"message":"400 Bad request"}`},
-		{fault.Because(fault.Rejected, `"key" not given`), 400, `{"message":"400 Bad request - \"key\" not given"}`},
+		{fault.WithReason(fault.Rejected, `"key" not given`), 400, `{"message":"400 Bad request - \"key\" not given"}`},
 		{fault.Field("name", "can't be blank"), 400, `{"message":{"name":["can't be blank"]}}`},
 		{fault.New(fault.NotAllowed), 405, `{"message":"405 Method Not Allowed"}`},
 		{fault.New(fault.Conflict), 409, `{"message":"409 Conflict"}`},
-		{fault.Say(fault.Conflict, "Username has already been taken"), 409, `{"message":"Username has already been taken"}`},
+		{fault.WithMessage(fault.Conflict, "Username has already been taken"), 409, `{"message":"Username has already been taken"}`},
 		{fault.New(fault.Precondition), 412, `{"message":"412 Precondition Failed"}`},
-		{fault.Because(fault.Gone, "no more"), 410, `{"message":"410 Gone - no more"}`},
+		{fault.WithReason(fault.Gone, "no more"), 410, `{"message":"410 Gone - no more"}`},
 		{fault.New(fault.TooLarge), 413, `{"message":"413 Request Entity Too Large"}`},
 		{fault.New(fault.Unprocessable), 422, `{"message":"422 Unprocessable Entity"}`},
 		{fault.New(fault.TooMany), 429, `{"message":{"error":"This endpoint has been requested too many times. Try again later."}}`},
@@ -66,7 +66,7 @@ func TestATokenThatMayNotBeUsedAnyMoreSaysWhyInItsHeader(t *testing.T) {
 	t.Parallel()
 	const text = "Token is expired. You can either do re-authorization or token refresh."
 	d := open(t, answer("GET /things", 1))
-	d.people.refusals["old"] = fault.Say(fault.TokenUnusable, text)
+	d.people.refusals["old"] = fault.WithMessage(fault.TokenUnusable, text)
 	w := d.do("GET", "/things", token("old"))
 	wantJSON(t, w, http.StatusUnauthorized, `{"message":"401 Unauthorized"}`)
 	want := `Bearer realm="Protected by OAuth 2.0", error="invalid_token", error_description="` + text + `"`

@@ -125,11 +125,11 @@ func (p *fakePeople) Sudo(_ context.Context, a access.Actor, target string) (acc
 	case !a.SignedIn():
 		return a, fault.New(fault.Unauthenticated)
 	case !a.Admin():
-		return a, fault.Because(fault.Forbidden, "Must be admin to use sudo")
+		return a, fault.WithReason(fault.Forbidden, "Must be admin to use sudo")
 	case !a.Credential.Scopes.Has(access.ScopeSudo):
 		return a, access.InsufficientScope(access.ScopeSudo)
 	case target != "mia":
-		return a, fault.Missing("User with ID or username '" + target + "'")
+		return a, fault.NotFoundf("User with ID or username '" + target + "'")
 	}
 	return access.Actor{Person: &access.Person{ID: 2, Username: "mia"}, Sudoer: a.Person, Credential: a.Credential}, nil
 }

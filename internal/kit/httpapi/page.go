@@ -28,14 +28,14 @@ func (p *Paging) reach(maxOffset int) { p.maxOffset = maxOffset }
 // Request checks what the client asked for.
 func (p Paging) Request() (paging.Request, error) {
 	if p.PerPage == 0 {
-		return paging.Request{}, fault.Say(fault.BadParams, "per_page has a value not allowed")
+		return paging.Request{}, fault.WithMessage(fault.BadParams, "per_page has a value not allowed")
 	}
 	if p.PerPage < 0 {
-		return paging.Request{}, fault.Say(fault.BadParams, "per_page does not have a valid value")
+		return paging.Request{}, fault.WithMessage(fault.BadParams, "per_page does not have a valid value")
 	}
 	req := paging.Request{Page: min(max(p.Page, 1), maxPage), PerPage: min(p.PerPage, 100)}
 	if p.maxOffset > 0 && req.Page*req.PerPage > p.maxOffset {
-		return req, fault.Say(fault.NotOffered, "Offset pagination has a maximum allowed offset of %d for this type of request.", p.maxOffset)
+		return req, fault.WithMessage(fault.MethodNotAllowed, "Offset pagination has a maximum allowed offset of %d for this type of request.", p.maxOffset)
 	}
 	return req, nil
 }
@@ -58,7 +58,7 @@ type TokenPaging struct {
 // Request checks what the client asked for.
 func (p TokenPaging) Request() (paging.Request, error) {
 	req, err := p.Paging.Request()
-	if req.Keyset = p.Pagination == "keyset"; req.Keyset && fault.Is(err, fault.NotOffered) {
+	if req.Keyset = p.Pagination == "keyset"; req.Keyset && fault.Is(err, fault.MethodNotAllowed) {
 		err = nil
 	}
 	return req, err
@@ -76,8 +76,8 @@ func (p KeysetPaging) Request(orderBy, sort string, offer Offer) (paging.Request
 	req, err := p.Paging.Request()
 	req.OrderBy, req.Desc = orderBy, sort != "asc"
 	if p.Pagination != "keyset" {
-		if fault.Is(err, fault.NotOffered) {
-			return req, fault.Say(fault.NotOffered, "Offset pagination has a maximum allowed offset of %d for requests that return objects of type %s. Remaining records can be retrieved using keyset pagination.", p.maxOffset, offer.Model)
+		if fault.Is(err, fault.MethodNotAllowed) {
+			return req, fault.WithMessage(fault.MethodNotAllowed, "Offset pagination has a maximum allowed offset of %d for requests that return objects of type %s. Remaining records can be retrieved using keyset pagination.", p.maxOffset, offer.Model)
 		}
 		return req, err
 	}
@@ -89,12 +89,12 @@ func (p KeysetPaging) Request(orderBy, sort string, offer Offer) (paging.Request
 		offered = offered || name == orderBy
 	}
 	if !offered || (offer.Sort != "" && offer.Sort != sort) {
-		return req, fault.Say(fault.NotOffered, "Keyset pagination is not yet available for this type of request")
+		return req, fault.WithMessage(fault.MethodNotAllowed, "Keyset pagination is not yet available for this type of request")
 	}
 	req.Keyset = true
 	if p.Cursor != "" {
 		if req.Cursor, err = paging.Parse(p.Cursor); err != nil || req.Cursor.OrderBy != orderBy || req.Cursor.Desc != req.Desc {
-			return req, fault.Say(fault.BadParams, "cursor is invalid")
+			return req, fault.WithMessage(fault.BadParams, "cursor is invalid")
 		}
 	}
 	return req, nil

@@ -158,7 +158,7 @@ func (p plan) bindPath(dst reflect.Value, path map[string]string) error {
 			continue
 		}
 		if !f.decode(dst.FieldByIndex(f.index), path[f.Name]) {
-			return fault.Say(fault.BadParams, "%s is invalid", f.Name)
+			return fault.WithMessage(fault.BadParams, "%s is invalid", f.Name)
 		}
 	}
 	return nil
@@ -177,7 +177,7 @@ func (p plan) bind(dst reflect.Value, from values) error {
 		texts = append(texts, dst.Interface().(Validator).Validate()...)
 	}
 	if len(texts) > 0 {
-		return fault.Say(fault.BadParams, "%s", strings.Join(texts, ", "))
+		return fault.WithMessage(fault.BadParams, "%s", strings.Join(texts, ", "))
 	}
 	return nil
 }

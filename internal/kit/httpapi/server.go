@@ -299,7 +299,7 @@ func (x *exchange) limit(ctx context.Context, spec Spec, subject any) error {
 func (x *exchange) noEndpoint(allow []string) error {
 	if allow != nil {
 		x.w.Header().Set("Allow", strings.Join(append(allow, http.MethodOptions), ", "))
-		return fault.New(fault.NotOffered)
+		return fault.New(fault.MethodNotAllowed)
 	}
 	writeJSON(x.w, http.StatusNotFound, map[string]string{"error": "404 Not Found"})
 	return nil

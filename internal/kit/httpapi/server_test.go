@@ -31,7 +31,7 @@ func (t thing) ModifiedAt() time.Time { return t.modified }
 func onThing(spec Spec) Endpoint {
 	return On(spec, func(_ context.Context, _ access.Actor, p thingParams) (thing, error) {
 		if p.ID != 1 {
-			return thing{}, fault.Missing("Thing")
+			return thing{}, fault.NotFoundf("Thing")
 		}
 		return thing{modified: noon.Add(500 * time.Millisecond)}, nil
 	}, func(context.Context, Call[thing, thingParams]) (NoContent, error) { return NoContent{}, nil })
@@ -59,7 +59,7 @@ func TestTheOrderOfChecks(t *testing.T) {
 		onThing(Spec{Route: "POST /open/{id}", Needs: access.Public}),
 	)
 	d.people.add("small", &access.Person{ID: 2}, access.PersonalToken, access.ScopeReadAPI)
-	d.people.refusals["revoked"] = fault.Say(fault.TokenUnusable, "Token was revoked. You have to re-authorize from the user.")
+	d.people.refusals["revoked"] = fault.WithMessage(fault.TokenUnusable, "Token was revoked. You have to re-authorize from the user.")
 	for _, c := range []struct {
 		method, target, secret string
 		status                 int
@@ -454,7 +454,7 @@ func TestSU01_FailuresDoNotSpillSecrets(t *testing.T) {
 
 func TestWhatAClientMaySeeIsNotLogged(t *testing.T) {
 	t.Parallel()
-	d := open(t, failing("GET /things", fault.Missing("Thing")), failing("GET /gone", errors.New("canceled")))
+	d := open(t, failing("GET /things", fault.NotFoundf("Thing")), failing("GET /gone", errors.New("canceled")))
 	d.do("GET", "/things")
 	d.do("GET", "/things?x=%00")
 	ctx, cancel := context.WithCancel(context.Background())

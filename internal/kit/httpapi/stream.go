@@ -74,7 +74,9 @@ func (c Call[S, P]) File(field string, limit int64) (Upload, error) {
 	return Upload{}, missingParam(field)
 }
 
-func missingParam(name string) error { return fault.Say(fault.BadParams, "%s is missing", name) }
+func missingParam(name string) error {
+	return fault.WithMessage(fault.BadParams, "%s is missing", name)
+}
 
 // UnknownSize is the size of a stream that is made while it is sent.
 const UnknownSize = -1

@@ -140,7 +140,7 @@ func TestAClientThatHasTheBytesIsNotSentThemAgain(t *testing.T) {
 
 func TestAStreamThatCannotBeginIsAnOrdinaryError(t *testing.T) {
 	t.Parallel()
-	gone := Stream{Type: "application/zip", Name: "x", Open: func(context.Context) (io.ReadCloser, error) { return nil, fault.Missing("File") }}
+	gone := Stream{Type: "application/zip", Name: "x", Open: func(context.Context) (io.ReadCloser, error) { return nil, fault.NotFoundf("File") }}
 	d := open(t, answer("GET /archive", gone))
 	w := d.do("GET", "/archive")
 	wantJSON(t, w, http.StatusNotFound, `{"message":"404 File Not Found"}`)

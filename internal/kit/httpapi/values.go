@@ -64,7 +64,7 @@ func (v values) readQuery(encoded string) error {
 			continue
 		}
 		if names++; names > maxNames {
-			return fault.Say(fault.BadParams, "too many parameters")
+			return fault.WithMessage(fault.BadParams, "too many parameters")
 		}
 		rawName, rawValue, _ := strings.Cut(pair, "=")
 		name, err := url.QueryUnescape(rawName)
@@ -90,15 +90,15 @@ func (v values) put(name string, value any) error {
 		return nil
 	}
 	if !strings.HasSuffix(rest, "]") {
-		return fault.Say(fault.BadParams, "%s is invalid", head)
+		return fault.WithMessage(fault.BadParams, "%s is invalid", head)
 	}
 	keys := strings.Split(strings.TrimSuffix(rest, "]"), "][")
 	if len(keys) > maxDepth {
-		return fault.Say(fault.BadParams, "%s is nested too deeply", head)
+		return fault.WithMessage(fault.BadParams, "%s is nested too deeply", head)
 	}
 	merged, ok := merge(v[head], keys, value)
 	if !ok {
-		return fault.Say(fault.BadParams, "%s is invalid", head)
+		return fault.WithMessage(fault.BadParams, "%s is invalid", head)
 	}
 	v[head] = merged
 	return nil
@@ -204,7 +204,7 @@ func (v values) readBody(w http.ResponseWriter, r *http.Request, limit int64) er
 		if n, _ := body.Read(first[:]); n == 0 {
 			return nil
 		}
-		return fault.Say(fault.UnsupportedMedia, "The provided content-type '%s' is not supported.", media)
+		return fault.WithMessage(fault.UnsupportedMedia, "The provided content-type '%s' is not supported.", media)
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return fault.New(fault.TooLarge)
@@ -227,7 +227,7 @@ func (v values) readMultipart(parts *multipart.Reader, kept int64) error {
 			return unreadable(err)
 		}
 		if names > maxNames {
-			return fault.Say(fault.BadParams, "too many parameters")
+			return fault.WithMessage(fault.BadParams, "too many parameters")
 		}
 		data, err := io.ReadAll(io.LimitReader(part, kept))
 		if err != nil {
@@ -273,7 +273,7 @@ func (v values) readJSON(body io.Reader) error {
 		return errNotText
 	}
 	if !modestJSON(text) {
-		return fault.Say(fault.BadParams, "the body is nested too deeply or has too many elements")
+		return fault.WithMessage(fault.BadParams, "the body is nested too deeply or has too many elements")
 	}
 	if !json.Valid(text) {
 		return unparsable()
@@ -368,7 +368,7 @@ func cleanTree(node any) bool {
 }
 
 func unparsable() error {
-	return fault.Say(fault.BadParams, "\nProblem:\n  message body does not match declared format\nResolution:\n  when specifying application/json as content-type, you must pass a JSON object in the request's body\n")
+	return fault.WithMessage(fault.BadParams, "\nProblem:\n  message body does not match declared format\nResolution:\n  when specifying application/json as content-type, you must pass a JSON object in the request's body\n")
 }
 
 // unreadable keeps the errors that say that a body is too large or comes too slowly.

@@ -65,4 +65,4 @@ func FetchOf[T any](ctx context.Context, q postgres.Querier, l *postgres.List, r
 	return res, nil
 }
 
-func badCursor() error { return fault.Say(fault.BadParams, "cursor is invalid") }
+func badCursor() error { return fault.WithMessage(fault.BadParams, "cursor is invalid") }

@@ -35,7 +35,7 @@ func (s Shelf) Set(ctx context.Context, tx pgx.Tx, id int64, given Upload) (name
 func (s Shelf) Find(ctx context.Context, q postgres.Querier, args ...any) (Picture, error) {
 	p, err := postgres.One[Picture](ctx, q, s.Get, args...)
 	if errors.Is(err, postgres.ErrNoRows) {
-		return Picture{}, fault.Missing("Avatar")
+		return Picture{}, fault.NotFoundf("Avatar")
 	}
 	return p, err
 }

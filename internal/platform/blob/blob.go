@@ -84,7 +84,7 @@ func open(address, dataDir string) (Store, error) {
 type blamed struct{ Store }
 
 func (b blamed) Put(ctx context.Context, key string, body io.Reader, size int64) error {
-	seen := &witness{from: body}
+	seen := &checkedBody{from: body}
 	err := b.Store.Put(ctx, key, seen, size)
 	if seen.failed.Load() {
 		return err
@@ -115,13 +115,13 @@ func blame(ctx context.Context, key string, err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// witness knows whether a body failed by itself.
-type witness struct {
+// checkedBody knows whether a body failed by itself.
+type checkedBody struct {
 	from   io.Reader
 	failed atomic.Bool // a client of HTTP may read on by itself
 }
 
-func (w *witness) Read(p []byte) (int, error) {
+func (w *checkedBody) Read(p []byte) (int, error) {
 	n, err := w.from.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		w.failed.Store(true)

@@ -30,12 +30,12 @@ func (NoLargeFiles) Has(context.Context, int64) (bool, error) { return false, ni
 
 // Size finds none.
 func (NoLargeFiles) Size(context.Context, int64, string) (int64, error) {
-	return 0, fault.Missing("Object")
+	return 0, fault.NotFoundf("Object")
 }
 
 // Open finds none.
 func (NoLargeFiles) Open(context.Context, int64, string) (int64, io.ReadCloser, error) {
-	return 0, nil, fault.Missing("Object")
+	return 0, nil, fault.NotFoundf("Object")
 }
 
 // Store opens a store on folders that go with the test.

@@ -32,7 +32,7 @@ func Deps(t testing.TB, db *postgres.DB) setting.Deps {
 type noActors struct{}
 
 func (noActors) FindActor(_ context.Context, kind, _ string) (setting.Actor, error) {
-	return "", fault.Missing(kind)
+	return "", fault.NotFoundf("%s", kind)
 }
 
 // New is the settings of a database, loaded.

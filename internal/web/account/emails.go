@@ -135,7 +135,7 @@ func choosePrimary(x *request) error {
 
 func confirmAgain(x *request) error {
 	if !x.deps.SignIns.SendsMail() {
-		return fault.Because(fault.Forbidden, "This instance sends no mail. Ask an administrator.")
+		return fault.WithReason(fault.Forbidden, "This instance sends no mail. Ask an administrator.")
 	}
 	if err := x.deps.SignIns.ConfirmAgain(x.Context(), x.account, x.Address); err != nil {
 		return err

@@ -100,7 +100,7 @@ func showReset(x *request) error {
 func checkLink(x *request, p signin.Purpose, param string) error {
 	lives, err := x.deps.SignIns.LinkLives(x.Context(), p, x.Form.Get(param))
 	if err == nil && !lives {
-		err = fault.Say(fault.Rejected, "This link was used already, or is too old. Ask for a new one.")
+		err = fault.WithMessage(fault.Rejected, "This link was used already, or is too old. Ask for a new one.")
 	}
 	return err
 }

@@ -66,7 +66,7 @@ func showSignInForm(x *request, status int, f *page.Form, confirm bool) error {
 // sign in anew: the old session ends.
 func signIn(x *request) error {
 	if !x.deps.Settings.Current().PasswordAuthenticationEnabledForWeb {
-		return fault.Because(fault.Forbidden, "Signing in with a password is switched off on this instance.")
+		return fault.WithReason(fault.Forbidden, "Signing in with a password is switched off on this instance.")
 	}
 	ctx := x.Context()
 	u, err := x.deps.SignIns.CheckPassword(ctx, x.Form.Get(loginField), secretbox.Secret(x.Form.Get(passwordField)), x.Address)

@@ -167,7 +167,7 @@ func followLog(x *request) error {
 	}
 	from, err := strconv.ParseInt(x.Form.Get("from"), 10, 64)
 	if err != nil || from < 1 {
-		return fault.Say(fault.BadParams, "from is not the number of a line.")
+		return fault.WithMessage(fault.BadParams, "from is not the number of a line.")
 	}
 	index, err := x.deps.Artifacts.LogIndex(x.Context(), j.ID)
 	if err != nil {

@@ -36,7 +36,7 @@ func FailureOf(f *fault.Error) Failure {
 	case fault.Forbidden, fault.InsufficientScope, fault.LimitReached, fault.TokenUnusable:
 		return Failure{http.StatusForbidden, "Not allowed", said("You may not do this."),
 			"If you think you should be able to, ask an administrator."}
-	case fault.NotOffered, fault.NotAllowed:
+	case fault.MethodNotAllowed, fault.NotAllowed:
 		return Failure{http.StatusMethodNotAllowed, "Not possible here", said("This page cannot be used this way."),
 			"Go back and use the form on the page."}
 	case fault.TooLarge:

@@ -57,7 +57,7 @@ func (x *Request) ByCursor(perPage int) (paging.Request, error) {
 	}
 	var err error
 	if req.Cursor, err = paging.Parse(text); err != nil {
-		return req, fault.Say(fault.BadParams, "This part of the list is not there.")
+		return req, fault.WithMessage(fault.BadParams, "This part of the list is not there.")
 	}
 	return req, nil
 }

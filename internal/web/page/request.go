@@ -52,17 +52,17 @@ func (x *Request) Read(p Page) error {
 			if _, much := errors.AsType[*http.MaxBytesError](err); much {
 				return fault.New(fault.TooLarge)
 			}
-			return fault.Say(fault.BadParams, "The form could not be read.")
+			return fault.WithMessage(fault.BadParams, "The form could not be read.")
 		}
 		x.Form = x.R.PostForm
 	}
 	for name, values := range x.Form {
 		if len(values) > 1 && !slices.Contains(p.Many, name) {
-			return fault.Say(fault.BadParams, "A field was sent more than once.")
+			return fault.WithMessage(fault.BadParams, "A field was sent more than once.")
 		}
 		for _, value := range append(values, name) {
 			if !utf8.ValidString(value) || strings.IndexByte(value, 0) >= 0 {
-				return fault.Say(fault.BadParams, "The form holds something that is not text.")
+				return fault.WithMessage(fault.BadParams, "The form holds something that is not text.")
 			}
 		}
 	}

@@ -226,7 +226,7 @@ func (k *tokens) Authenticate(_ context.Context, p access.Presented) (access.Act
 
 // Sudo finds nobody: acting as others is tested where tokens are real.
 func (k *tokens) Sudo(context.Context, access.Actor, string) (access.Actor, error) {
-	return access.Actor{}, fault.Missing("User")
+	return access.Actor{}, fault.NotFoundf("User")
 }
 
 type unlimited struct{}

@@ -2,8 +2,8 @@ package bus
 
 import "stithy/internal/kit/access"
 
-// Deed is an administrative act as the audit trail keeps it.
-type Deed struct {
+// AuditRecord is an administrative act as the audit trail keeps it.
+type AuditRecord struct {
 	Type    string // "user_blocked"
 	By      access.Actor
 	Entity  Entity // whose trail the act belongs to
@@ -48,5 +48,5 @@ type Change struct{ What, From, To string }
 // Audited is an event that leaves a trace.
 type Audited interface {
 	Event
-	Deed() Deed
+	AuditRecord() AuditRecord
 }
