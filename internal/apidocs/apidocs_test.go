@@ -51,7 +51,7 @@ func declare[P, R any](spec httpapi.Spec) httpapi.Endpoint {
 func endpoints() []httpapi.Endpoint {
 	return []httpapi.Endpoint{
 		declare[ref, httpapi.NoContent](httpapi.Spec{Route: "DELETE /things/{thing_id}", Summary: "Delete a thing.", Needs: access.Administer, Limit: "things_delete"}),
-		declare[listParams, httpapi.List[thing]](httpapi.Spec{Route: "GET /things", Summary: "List things.", Needs: access.Public, Note: "Deprecated: use <another>."}),
+		declare[listParams, httpapi.List[thing]](httpapi.Spec{Route: "GET /things", Summary: "List things.", Needs: access.Anyone, Note: "Deprecated: use <another>."}),
 		declare[createParams, thing](httpapi.Spec{Route: "POST /things", Summary: "Create a thing.", Needs: access.SignIn, Status: http.StatusCreated}),
 		declare[struct{}, thing](httpapi.Spec{Route: "GET /job_runs", Summary: "Show a <script>alert(1)</script>.", Needs: access.SignIn, AnyScope: true, JobToken: true}),
 	}

@@ -151,7 +151,7 @@ func curl(e httpapi.Endpoint, server string) string {
 	if e.Method != http.MethodGet {
 		lines = append(lines, "--request "+e.Method)
 	}
-	if e.Needs != access.Public {
+	if e.Needs != access.Anyone {
 		lines = append(lines, `--header "PRIVATE-TOKEN: $TOKEN"`)
 	}
 	for _, p := range e.Params {

@@ -74,7 +74,7 @@ func TestGI16_SlowReadersOfLargeFilesHoldUpNoPush(t *testing.T) {
 	t.Cleanup(server.Close)
 	large := strings.Repeat("large file ", 1<<21)
 	for _, name := range []string{"one", "two"} {
-		p := projecttest.New(t, d.DB, d.house.ID, projecttest.Named(name), projecttest.Visible(access.Open))
+		p := projecttest.New(t, d.DB, d.house.ID, projecttest.Named(name), projecttest.Visible(access.Public))
 		repositorytest.New(t, d.DB, d.Store, p, repositorytest.Files{"big": large, "bigger": large + large})
 		for i := range 10 {
 			file := []string{"big", "bigger"}[i%2]

@@ -64,9 +64,9 @@ type doors struct {
 func newDoors(t testing.TB, environ ...string) *doors {
 	t.Helper()
 	d := &doors{instance: newInstance(t, environ...), people: map[access.Role]*user.User{}}
-	d.house = grouptest.New(t, d.DB, grouptest.Named("house"), grouptest.Visible(access.Open))
-	elsewhere := grouptest.New(t, d.DB, grouptest.Named("elsewhere"), grouptest.Visible(access.Open))
-	d.open = projecttest.New(t, d.DB, d.house.ID, projecttest.Named("open"), projecttest.Visible(access.Open))
+	d.house = grouptest.New(t, d.DB, grouptest.Named("house"), grouptest.Visible(access.Public))
+	elsewhere := grouptest.New(t, d.DB, grouptest.Named("elsewhere"), grouptest.Visible(access.Public))
+	d.open = projecttest.New(t, d.DB, d.house.ID, projecttest.Named("open"), projecttest.Visible(access.Public))
 	d.hidden = projecttest.New(t, d.DB, d.house.ID, projecttest.Named("hidden"))
 	d.other = projecttest.New(t, d.DB, elsewhere.ID, projecttest.Named("other"))
 	for _, p := range []*project.Project{d.open, d.hidden, d.other} {

@@ -170,8 +170,8 @@ func members(params []httpapi.Param) (names [][]string) {
 // targets are all endpoints, pages and other doors. What an address names exists as far as everybody may see it.
 func (i *instance) targets(t testing.TB) []target {
 	t.Helper()
-	g := grouptest.New(t, i.DB, grouptest.Visible(access.Open))
-	p := projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Open))
+	g := grouptest.New(t, i.DB, grouptest.Visible(access.Public))
+	p := projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Public))
 	var all []target
 	for _, e := range i.Endpoints() {
 		one := target{method: e.Method, path: "/api/v4" + e.Path, names: members(e.Params), required: map[string]any{}}

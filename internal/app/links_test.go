@@ -90,7 +90,7 @@ func TestPeopleAndGroupsHaveAPageWithTheProjectsThatAreSeen(t *testing.T) {
 	grouptest.Personal(t, d.DB, u)
 	member, _ := d.signedIn(t, access.Developer, d.hidden)
 	d.exec(t, `update users set bio = 'Writes <b>Go</b>.' where id = $1`, u.ID)
-	projecttest.New(t, d.DB, u.NamespaceID, projecttest.Named("shown"), projecttest.Visible(access.Open))
+	projecttest.New(t, d.DB, u.NamespaceID, projecttest.Named("shown"), projecttest.Visible(access.Public))
 	projecttest.New(t, d.DB, u.NamespaceID, projecttest.Named("kept"))
 	if s := b.get("/" + u.Username); s.Code != http.StatusOK || !strings.Contains(s.Body.String(), "Writes &lt;b&gt;Go") || !s.says(u.Username+"/shown") || !s.says(u.Username+"/kept") {
 		t.Errorf("%d %s", s.Code, s.Body)
@@ -112,7 +112,7 @@ func TestPeopleAndGroupsHaveAPageWithTheProjectsThatAreSeen(t *testing.T) {
 	if s := b.get("/house"); s.path != "/groups/house" {
 		t.Errorf("the short address of a group leads to %s", s.path)
 	}
-	grouptest.New(t, d.DB, grouptest.Named("forge"), grouptest.Under(d.house), grouptest.Visible(access.Open))
+	grouptest.New(t, d.DB, grouptest.Named("forge"), grouptest.Under(d.house), grouptest.Visible(access.Public))
 	grouptest.New(t, d.DB, grouptest.Named("vault"), grouptest.Under(d.house), grouptest.Visible(access.Private))
 	for who, reader := range map[string]*browser{"a stranger": d.browser(t), "an outsider": b} {
 		if s := reader.get("/groups/house"); !s.says("house/forge") || s.says("house/vault") {
@@ -137,7 +137,7 @@ func TestPeopleAndGroupsHaveAPageWithTheProjectsThatAreSeen(t *testing.T) {
 		}
 	}
 	for n := range ownersPage + 1 {
-		projecttest.New(t, d.DB, u.NamespaceID, projecttest.Named(fmt.Sprintf("many%d", n)), projecttest.Visible(access.Open))
+		projecttest.New(t, d.DB, u.NamespaceID, projecttest.Named(fmt.Sprintf("many%d", n)), projecttest.Visible(access.Public))
 	}
 	if s := b.get("/" + u.Username); !s.says("page=2") || !b.get("/"+u.Username+"?page=2").says("Newer") {
 		t.Errorf("%s", s.Body)

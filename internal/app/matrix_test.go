@@ -46,8 +46,8 @@ func TestTheMatrixOfRolesIsWhatTheHandlersDo(t *testing.T) {
 			continue
 		}
 		for column, s := range httpapi.Standings {
-			g := grouptest.New(t, i.DB, grouptest.Visible(access.Open))
-			p := projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Open))
+			g := grouptest.New(t, i.DB, grouptest.Visible(access.Public))
+			p := projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Public))
 			person := people[s.Name]
 			if s.Role > access.NoRole {
 				grouptest.Join(t, i.DB, g, person, s.Role)
@@ -57,7 +57,7 @@ func TestTheMatrixOfRolesIsWhatTheHandlersDo(t *testing.T) {
 					r.Header.Set("PRIVATE-TOKEN", i.token(t, person, access.ScopeAPI))
 				}
 			})
-			announced := e.Also != "" && w.Code >= 400
+			announced := e.ExtraRefusals != "" && w.Code >= 400
 			if refused := refusal(w); refused != (row[column] != "yes") && !announced {
 				t.Errorf("%s for %s: %d %s, the table says %s", e.Route, s.Name, w.Code, w.Body, row[column])
 			}
@@ -170,7 +170,7 @@ func TestPE02_NothingIsWrittenWithARightToRead(t *testing.T) {
 			continue
 		}
 		rule, _ := access.RuleOf(e.Needs)
-		if (rule.Read || rule.Seen) && !ownActs[e.Needs] {
+		if (rule.Read || rule.PublicToo) && !ownActs[e.Needs] {
 			t.Errorf("%s writes with %s, which reads", e.Route, e.Needs)
 		}
 		if rule.From == access.Anonymous && rule.Role == access.NoRole && e.Needs != access.BySecret {
@@ -194,8 +194,8 @@ func TestPE07_AFeatureIsClosedOnEveryRouteAboutIt(t *testing.T) {
 	people := map[string]*user.User{"maintainer": i.ann, "administrator": usertest.New(t, i.DB, usertest.Admin()), "stranger": usertest.New(t, i.DB)}
 	routes := 0
 	for _, level := range []project.Level{project.Everyone, project.Members, project.Off} {
-		g := grouptest.New(t, i.DB, grouptest.Visible(access.Open))
-		p := projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Open))
+		g := grouptest.New(t, i.DB, grouptest.Visible(access.Public))
+		p := projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Public))
 		projecttest.Join(t, i.DB, p, i.ann, access.Maintainer)
 		if _, err := i.DB.Exec(t.Context(), `update projects set features = jsonb_build_object('repository', $2::text) where id = $1`, p.ID, level); err != nil {
 			t.Fatal(err)
@@ -208,7 +208,7 @@ func TestPE07_AFeatureIsClosedOnEveryRouteAboutIt(t *testing.T) {
 					continue
 				}
 				routes++
-				open := level != project.Off && (who != "stranger" || (level == project.Everyone && rule.Seen))
+				open := level != project.Off && (who != "stranger" || (level == project.Everyone && rule.PublicToo))
 				w := i.do(e.Method, i.below(e, g, p), nil, func(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", secret) })
 				// Who may not copy a project is told that there is none.
 				if refused := refusal(w) || (e.Needs == access.ForkProject && strings.Contains(w.Body.String(), "404 Not Found")); refused == open {

@@ -86,8 +86,8 @@ func TestDO13_EveryDoorSaysWhenTheDatabaseDoesNotAnswer(t *testing.T) {
 	i := newInstance(t)
 	other, line, log := i.overLine(t)
 	handler := other.Handler()
-	g := grouptest.New(t, i.DB, grouptest.Visible(access.Open))
-	p := projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Open))
+	g := grouptest.New(t, i.DB, grouptest.Visible(access.Public))
+	p := projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Public))
 	secret := i.token(t, i.root, access.ScopeAPI)
 	path, hex := "/"+p.FullPath(), strings.Repeat("0123456789abcdef", 4)
 	isJSON := func(member string) func(string) bool {

@@ -152,8 +152,8 @@ func TestCI15_WhatIsKeptFromSomebodyIsInNoAnswerToThem(t *testing.T) {
 	t.Parallel()
 	d := newDoors(t)
 	author := usertest.New(t, d.DB)
-	far := projecttest.New(t, d.DB, d.house.ID, projecttest.Named("far"), projecttest.Visible(access.Open)) // no project lists it
-	near := projecttest.New(t, d.DB, d.house.ID, projecttest.Named("near"), projecttest.Visible(access.Open))
+	far := projecttest.New(t, d.DB, d.house.ID, projecttest.Named("far"), projecttest.Visible(access.Public)) // no project lists it
+	near := projecttest.New(t, d.DB, d.house.ID, projecttest.Named("near"), projecttest.Visible(access.Public))
 	for _, p := range []*project.Project{d.open, d.hidden} {
 		d.exec(t, `insert into job_token_allowlist (project_id, target_id, created_at) values ($1, $2, now())`, p.ID, near.ID)
 	}

@@ -44,8 +44,8 @@ func TestEveryRoomHasAllThatItNeeds(t *testing.T) {
 func TestAGroupShowsItsProjects(t *testing.T) {
 	t.Parallel()
 	i := newInstance(t)
-	g := grouptest.New(t, i.DB, grouptest.Visible(access.Open))
-	p := projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Open))
+	g := grouptest.New(t, i.DB, grouptest.Visible(access.Public))
+	p := projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Public))
 	hidden := projecttest.New(t, i.DB, g.ID)
 	w := i.do("GET", fmt.Sprintf("/api/v4/groups/%d", g.ID), nil, func(r *http.Request) {
 		r.Header.Set("PRIVATE-TOKEN", i.token(t, i.ann, access.ScopeAPI))

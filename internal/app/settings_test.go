@@ -259,9 +259,9 @@ func TestWB01_NamesAreTextOnEveryPage(t *testing.T) {
 	const evil = `"><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}`
 	root := i.withPassword(t, usertest.Admin(), usertest.With("name", evil), usertest.With("bio", evil), usertest.With("location", evil),
 		usertest.With("job_title", evil), usertest.With("website_url", "https://x/"+evil))
-	g := grouptest.New(t, i.DB, grouptest.Visible(access.Open))
+	g := grouptest.New(t, i.DB, grouptest.Visible(access.Public))
 	grouptest.Join(t, i.DB, g, root, access.Owner)
-	projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Open))
+	projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Public))
 	if _, err := i.DB.Exec(t.Context(), `update projects set description = $1`, evil); err != nil {
 		t.Fatal(err)
 	}

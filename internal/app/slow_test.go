@@ -83,8 +83,8 @@ func (i *instance) listen(t testing.TB, handler http.Handler, options lifecycle.
 // call, and one path of every other door. A new endpoint is among them without being named.
 func (i *instance) strangers(t testing.TB) []string {
 	t.Helper()
-	g := grouptest.New(t, i.DB, grouptest.Visible(access.Open))
-	p := projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Open))
+	g := grouptest.New(t, i.DB, grouptest.Visible(access.Public))
+	p := projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Public))
 	var places []string
 	for _, e := range i.Endpoints() {
 		if rule, _ := access.RuleOf(e.Needs); rule.From == access.Anonymous {

@@ -147,8 +147,8 @@ func (i *instance) path(t testing.TB, e httpapi.Endpoint) string {
 	if !strings.Contains(e.Path, "/groups/{id}") && !strings.Contains(e.Path, "/projects/{id}") {
 		return i.below(e, &group.Group{}, &project.Project{})
 	}
-	g := grouptest.New(t, i.DB, grouptest.Visible(access.Open))
-	return i.below(e, g, projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Open)))
+	g := grouptest.New(t, i.DB, grouptest.Visible(access.Public))
+	return i.below(e, g, projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Public)))
 }
 
 func (i *instance) below(e httpapi.Endpoint, g *group.Group, p *project.Project) string {
@@ -186,10 +186,10 @@ func TestG1_EveryEndpointKeepsItsAbilityForEveryRankAndPresentation(t *testing.T
 				rank := access.RankOf(access.Actor{Person: caller.Person()})
 				may := rank >= rule.From
 				if e.Placed() {
-					may = access.Holds(access.Actor{Person: caller.Person()}, e.Needs, access.Place{Visibility: access.Open})
+					may = access.Holds(access.Actor{Person: caller.Person()}, e.Needs, access.Target{Visibility: access.Public})
 				}
 				switch {
-				case !may && !refused && !(w.Code == http.StatusBadRequest && e.AfterParams) && !(w.Code >= 400 && e.Also != ""):
+				case !may && !refused && !(w.Code == http.StatusBadRequest && e.AfterParams) && !(w.Code >= 400 && e.ExtraRefusals != ""):
 					t.Errorf("%s lets %s in by %s: %d %s", e.Route, rank, way, w.Code, w.Body)
 				case e.Needs == access.BySecret: // who they are does not count
 				case rank == access.Administrator && w.Code == http.StatusUnauthorized && !strings.Contains(e.Path, "access_tokens"):
@@ -234,7 +234,7 @@ func TestThePermissionMatrixIsWhatTheHandlersDo(t *testing.T) {
 
 // said reports a refusal that the endpoint announces beyond its ability.
 func said(e httpapi.Endpoint, w *httptest.ResponseRecorder) bool {
-	return w.Code == http.StatusForbidden && e.Also != ""
+	return w.Code == http.StatusForbidden && e.ExtraRefusals != ""
 }
 
 // TK-01: the scope belongs to the token, however it is shown. A body or Basic

@@ -32,11 +32,11 @@ func (s *Service) endpoints(noun string, needs access.Ability, find member.Finde
 	create.Status = http.StatusCreated
 	create.Note = "A bot is created with the token, and is a member with the access level of the token."
 	rotate := spec("POST", "/{token_id}/rotate", "Replace an access token")
-	create.Also = "who may not is answered with status 400"
-	rotate.Also = "a token that does not exist is answered with status 401, administrators aside"
+	create.ExtraRefusals = "who may not is answered with status 400"
+	rotate.ExtraRefusals = "a token that does not exist is answered with status 401, administrators aside"
 	rotate.Note = "The old token stops working. To present it to a rotation again revokes the new one, too."
 	revoke := spec("DELETE", "/{token_id}", "Revoke an access token")
-	revoke.Also = "a token that does not exist is answered with status 404, and who may not revoke one that does with status 400"
+	revoke.ExtraRefusals = "a token that does not exist is answered with status 404, and who may not revoke one that does with status 400"
 	return []httpapi.Endpoint{
 		httpapi.On(spec("GET", "", "List the access tokens"), load[listParams](find, unauthorized), s.handleList),
 		httpapi.On(create, load[createParams](find, errMayNotCreate), s.handleCreate),
@@ -73,7 +73,7 @@ type owned struct {
 }
 
 // Place is where the token is good for.
-func (o *owned) Place() access.Place { return o.src.At }
+func (o *owned) Target() access.Target { return o.src.At }
 
 // loadToken finds a token to revoke.
 func (s *Service) loadToken(find member.Finder) func(context.Context, access.Actor, tokenRef) (*owned, error) {

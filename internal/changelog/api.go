@@ -18,7 +18,7 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 		}, s.handleSection),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST /projects/{id}/repository/changelog", Needs: access.PushCode, Summary: "Add the changelog of a version to a file.",
-			Also: "whoever may not push to the branch is refused with 403.",
+			ExtraRefusals: "whoever may not push to the branch is refused with 403.",
 		}, s.handleWrite),
 	}
 }

@@ -83,8 +83,8 @@ func newWorld(t *testing.T) *world {
 		DB: w.db, Settings: settings, Users: users, Groups: groups, Projects: projects, Repositories: repositories, Clock: now, Names: names,
 	})
 	w.Client = httpapitest.Serve(t, room.Endpoints()...)
-	w.home = grouptest.New(t, w.db, grouptest.Named("group"), grouptest.Visible(access.Open))
-	w.project = projecttest.New(t, w.db, w.home.ID, projecttest.Named("app"), projecttest.Visible(access.Open), projecttest.With("default_branch", "main"))
+	w.home = grouptest.New(t, w.db, grouptest.Named("group"), grouptest.Visible(access.Public))
+	w.project = projecttest.New(t, w.db, w.home.ID, projecttest.Named("app"), projecttest.Visible(access.Public), projecttest.With("default_branch", "main"))
 	w.repo = repositorytest.New(t, w.db, w.store, w.project, nil)
 	if _, err := w.db.Exec(t.Context(), `update repositories set empty = false where project_id = $1`, w.project.ID); err != nil {
 		t.Fatal(err)

@@ -255,7 +255,7 @@ func (s *Service) thanked(ctx context.Context, by access.Actor, paths []string) 
 		if err != nil {
 			return nil, err
 		}
-		if access.Holds(by, access.ReadGroupMembers, g.Place()) {
+		if access.Holds(by, access.ReadGroupMembers, g.Target()) {
 			ids = append(ids, g.ID)
 		}
 	}

@@ -105,7 +105,7 @@ func (s *Service) knows(ctx context.Context, by access.Actor, id int64) (bool, e
 	}
 	for _, home := range homes {
 		p, err := s.deps.Projects.Find(ctx, by, home)
-		if err == nil && access.Holds(by, access.AdminDeployKeys, p.Place()) {
+		if err == nil && access.Holds(by, access.AdminDeployKeys, p.Target()) {
 			return true, nil
 		}
 		if err != nil && !fault.Is(err, fault.NotFound) {

@@ -121,7 +121,7 @@ func probes(projects *project.Service) []httpapi.Endpoint {
 	var all []httpapi.Endpoint
 	for _, method := range []string{"GET", "POST", "PUT", "DELETE"} {
 		all = append(all,
-			httpapi.Do(httpapi.Spec{Route: method + " /probe/open", Needs: access.Public, Summary: "Probe."}, who),
+			httpapi.Do(httpapi.Spec{Route: method + " /probe/open", Needs: access.Anyone, Summary: "Probe."}, who),
 			httpapi.Do(httpapi.Spec{Route: method + " /probe/person", Needs: access.SignIn, Summary: "Probe."}, who),
 			httpapi.Do(httpapi.Spec{Route: method + " /probe/any", Needs: access.SignIn, AnyScope: true, Summary: "Probe."}, who),
 			httpapi.Do(httpapi.Spec{Route: method + " /probe/job", Needs: access.SignIn, JobToken: true, Summary: "Probe."}, who),

@@ -29,7 +29,7 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 	return slices.Concat([]httpapi.Endpoint{
 		httpapi.Do(httpapi.Spec{
 			Route: "POST /jobs/request", Needs: access.BySecret, Status: http.StatusCreated, Summary: "Ask for a job, as a runner.",
-			Also: "needs the token of a runner", Note: "Waits for a job for a while; 204 when there is none.", Forms: []any{Payload{}},
+			ExtraRefusals: "needs the token of a runner", Note: "Waits for a job for a while; 204 when there is none.", Forms: []any{Payload{}},
 		}, s.handleRequest),
 	}, s.jobEndpoints(), s.tokenEndpoints())
 }
@@ -62,7 +62,7 @@ func (p *infoParams) features() Features {
 	return f
 }
 
-func (s *Service) handleRequest(ctx context.Context, call httpapi.Call[httpapi.None, requestParams]) (httpapi.Headed[any], error) {
+func (s *Service) handleRequest(ctx context.Context, call httpapi.Call[httpapi.None, requestParams]) (httpapi.WithHeaders[any], error) {
 	p := call.Params
 	secret := p.Token
 	if secret == "" {
@@ -73,7 +73,7 @@ func (s *Service) handleRequest(ctx context.Context, call httpapi.Call[httpapi.N
 		Executor: p.Info.Executor, Address: call.Actor.Address.String(),
 	})
 	if err != nil {
-		return httpapi.Headed[any]{}, err
+		return httpapi.WithHeaders[any]{}, err
 	}
 	v := s.visit(Asking{Runner: r, Features: p.Info.features(), Cursor: p.LastUpdate, Secret: secretbox.Secret(secret)})
 	return v.answer(v.first(ctx))
@@ -81,18 +81,18 @@ func (s *Service) handleRequest(ctx context.Context, call httpapi.Call[httpapi.N
 
 // answer is what a runner hears after a look: its job, or that there is none.
 // Before that it waits, and then there is another look.
-func (v *visit) answer(given *Payload, over bool, err error) (httpapi.Headed[any], error) {
+func (v *visit) answer(given *Payload, over bool, err error) (httpapi.WithHeaders[any], error) {
 	switch {
 	case errors.Is(err, context.Canceled):
-		return httpapi.Headed[any]{}, fault.New(fault.Unavailable)
+		return httpapi.WithHeaders[any]{}, fault.New(fault.Unavailable)
 	case err != nil:
-		return httpapi.Headed[any]{}, err
+		return httpapi.WithHeaders[any]{}, err
 	case given != nil:
-		return httpapi.Headed[any]{Body: given}, nil
+		return httpapi.WithHeaders[any]{Body: given}, nil
 	case over:
-		return httpapi.Headed[any]{Body: httpapi.NoneNow{}, Header: map[string]string{headerLastUpdate: v.cursor()}}, nil
+		return httpapi.WithHeaders[any]{Body: httpapi.NoContentYet{}, Header: map[string]string{headerLastUpdate: v.cursor()}}, nil
 	}
-	return httpapi.Headed[any]{Body: httpapi.Wait{
+	return httpapi.WithHeaders[any]{Body: httpapi.Wait{
 		Of: fmt.Sprint("runner ", v.asking.Runner.ID), Hold: v.until.Sub(v.s.deps.Clock.Now()), Begin: v.place.listen,
 		Then: func(ctx context.Context) (any, error) { return v.answer(v.next(ctx)) },
 	}}, nil

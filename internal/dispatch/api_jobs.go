@@ -21,22 +21,22 @@ func (s *Service) jobEndpoints() []httpapi.Endpoint {
 	const also = "needs the token of the job, while it runs"
 	return []httpapi.Endpoint{
 		httpapi.Do(httpapi.Spec{
-			Route: "PATCH /jobs/{id:digits}/trace", Needs: access.BySecret, Status: http.StatusAccepted, Streams: true, Also: also,
+			Route: "PATCH /jobs/{id:digits}/trace", Needs: access.BySecret, Status: http.StatusAccepted, Streams: true, ExtraRefusals: also,
 			Summary: "Append to the log of a job, as its runner.",
 		}, s.handleTrace),
 		httpapi.Do(httpapi.Spec{
-			Route: "PUT /jobs/{id:digits}", Needs: access.BySecret, Also: also, Summary: "Say how a job fares, as its runner.", Forms: []any{0},
+			Route: "PUT /jobs/{id:digits}", Needs: access.BySecret, ExtraRefusals: also, Summary: "Say how a job fares, as its runner.", Forms: []any{0},
 		}, s.handleState),
 		httpapi.Do(httpapi.Spec{
-			Route: "POST /jobs/{id:digits}/artifacts/authorize", Needs: access.BySecret, Also: also,
+			Route: "POST /jobs/{id:digits}/artifacts/authorize", Needs: access.BySecret, ExtraRefusals: also,
 			Summary: "Ask whether a file of a job would be taken.",
 		}, s.handleAuthorize),
 		httpapi.Do(httpapi.Spec{
-			Route: "POST /jobs/{id:digits}/artifacts", Needs: access.BySecret, Status: http.StatusCreated, Streams: true, Also: also,
+			Route: "POST /jobs/{id:digits}/artifacts", Needs: access.BySecret, Status: http.StatusCreated, Streams: true, ExtraRefusals: also,
 			Summary: "Hand in a file of a job, as its runner.", Note: "The file is the part `file` of a multipart body.",
 		}, s.handleUpload),
 		httpapi.Do(httpapi.Spec{
-			Route: "GET /jobs/{id:digits}/artifacts", Needs: access.BySecret, Also: "needs the token of a running job that may read them",
+			Route: "GET /jobs/{id:digits}/artifacts", Needs: access.BySecret, ExtraRefusals: "needs the token of a running job that may read them",
 			Summary: "Fetch the archive of a job, for one that depends on it.",
 		}, s.handleDownload),
 	}
@@ -80,8 +80,8 @@ type traceParams struct {
 // maxPatch is more than a runner sends at once.
 const maxPatch = 32 << 20
 
-func (s *Service) handleTrace(ctx context.Context, call httpapi.Call[httpapi.None, traceParams]) (httpapi.Headed[any], error) {
-	none := httpapi.Headed[any]{}
+func (s *Service) handleTrace(ctx context.Context, call httpapi.Call[httpapi.None, traceParams]) (httpapi.WithHeaders[any], error) {
+	none := httpapi.WithHeaders[any]{}
 	r, err := s.runOf(ctx, call.Params.ID, presented(call, call.Params.Token))
 	if err != nil {
 		return none, toRunner(err)
@@ -111,7 +111,7 @@ func (s *Service) handleTrace(ctx context.Context, call httpapi.Call[httpapi.Non
 	if err != nil {
 		return none, toRunner(err)
 	}
-	return httpapi.Headed[any]{
+	return httpapi.WithHeaders[any]{
 		Body: http.StatusAccepted, Header: answer(r.Status, "Range", span(size), headerInterval, s.interval(r)),
 	}, nil
 }
@@ -136,9 +136,9 @@ type outputParams struct {
 	Bytesize httpapi.Opt[int64] `param:"bytesize" doc:"Size of the log"`
 }
 
-func (s *Service) handleState(ctx context.Context, call httpapi.Call[httpapi.None, stateParams]) (httpapi.Headed[any], error) {
+func (s *Service) handleState(ctx context.Context, call httpapi.Call[httpapi.None, stateParams]) (httpapi.WithHeaders[any], error) {
 	p := call.Params
-	none := httpapi.Headed[any]{}
+	none := httpapi.WithHeaders[any]{}
 	r, err := s.runOf(ctx, p.ID, presented(call, p.Token))
 	if err != nil {
 		return none, toRunner(err)
@@ -158,7 +158,7 @@ func (s *Service) handleState(ctx context.Context, call httpapi.Call[httpapi.Non
 	default:
 		return none, fault.WithMessage(fault.Rejected, "400 Bad request")
 	}
-	return httpapi.Headed[any]{Body: http.StatusOK, Header: answer(r.Status, headerInterval, s.interval(r))}, nil
+	return httpapi.WithHeaders[any]{Body: http.StatusOK, Header: answer(r.Status, headerInterval, s.interval(r))}, nil
 }
 
 type uploadParams struct {

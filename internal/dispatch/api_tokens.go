@@ -22,11 +22,11 @@ func (s *Service) tokenEndpoints() []httpapi.Endpoint {
 	allow.Status = http.StatusCreated
 	return []httpapi.Endpoint{
 		httpapi.Do(httpapi.Spec{
-			Route: "GET /job", Needs: access.SignIn, JobToken: true, Summary: "Show the job of a token.", Also: "needs the token of a running job",
+			Route: "GET /job", Needs: access.SignIn, JobToken: true, Summary: "Show the job of a token.", ExtraRefusals: "needs the token of a running job",
 		}, s.handleJob),
 		httpapi.Do(httpapi.Spec{
 			Route: "GET /job/allowed_agents", Needs: access.SignIn, JobToken: true, Summary: "List the agents that the job of a token may use.",
-			Also: "needs the token of a running job",
+			ExtraRefusals: "needs the token of a running job",
 		}, s.handleAgents),
 		project.On(s.deps.Projects, spec("GET /projects/{id}/job_token_scope", "Show whom job tokens let into a project."), s.handleScope),
 		project.On(s.deps.Projects, spec("PATCH /projects/{id}/job_token_scope", "Let all jobs into a project, or those of listed projects."), s.handleSetScope),

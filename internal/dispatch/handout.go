@@ -269,7 +269,7 @@ func (s *Service) elsewhere(ctx context.Context, by access.Actor, p *project.Pro
 	}
 	actor := access.Actor{Person: by.Person, Credential: access.Credential{Kind: access.JobToken, ID: c.job.ID}}
 	other, _, err := s.deps.Projects.FindByRef(ctx, actor, ciconfig.Expand(need.Project, known))
-	if fault.Is(err, fault.NotFound) || (err == nil && !access.Holds(actor, access.DownloadArtifacts, other.Place())) {
+	if fault.Is(err, fault.NotFound) || (err == nil && !access.Holds(actor, access.DownloadArtifacts, other.Target())) {
 		return earlier{}, postgres.ErrNoRows
 	}
 	if err != nil {

@@ -218,7 +218,7 @@ func (s *Service) archive(ctx context.Context, secret string, jobID int64) (*art
 	if err != nil {
 		return nil, err
 	}
-	if !access.Holds(actor, access.DownloadArtifacts, p.Place()) {
+	if !access.Holds(actor, access.DownloadArtifacts, p.Target()) {
 		return nil, fault.New(fault.Forbidden)
 	}
 	files, err := s.deps.Pipelines.HandedTo(ctx, actor, r.PipelineID, p, job)

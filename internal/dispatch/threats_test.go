@@ -476,7 +476,7 @@ func TestCI15_RunnersGetWhatThePersonBehindTheirJobMayRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.exec(t, `update namespaces set visibility = 20 where id = $1`, w.group.ID)
-	other := projecttest.New(t, w.deps.DB, w.group.ID, projecttest.Named("other"), projecttest.Visible(access.Open))
+	other := projecttest.New(t, w.deps.DB, w.group.ID, projecttest.Named("other"), projecttest.Visible(access.Public))
 	repositorytest.New(t, w.deps.DB, w.store, other, repositorytest.Files{"README": "hello\n"})
 	projecttest.Join(t, w.deps.DB, other, w.ann, access.Maintainer)
 	for _, to := range []string{"all", "developer", "maintainer", "none"} {
@@ -574,7 +574,7 @@ func TestCI07_AJobThatIsNotLetInIsAStranger(t *testing.T) {
 	w.exec(t, `update namespaces set visibility = 20 where id = $1`, w.group.ID)
 	root := usertest.New(t, w.deps.DB, usertest.Admin())
 	for name, person := range map[string]*user.User{"a maintainer of both": w.ann, "an administrator": root} {
-		other := projecttest.New(t, w.deps.DB, w.group.ID, projecttest.Visible(access.Open))
+		other := projecttest.New(t, w.deps.DB, w.group.ID, projecttest.Visible(access.Public))
 		if person == w.ann {
 			projecttest.Join(t, w.deps.DB, other, person, access.Maintainer)
 		}
@@ -586,7 +586,7 @@ func TestCI07_AJobThatIsNotLetInIsAStranger(t *testing.T) {
 		}
 		reads := func(ability access.Ability) bool {
 			p, err := w.deps.Projects.Find(t.Context(), actor, other.ID)
-			return err == nil && access.Holds(actor, ability, p.Place())
+			return err == nil && access.Holds(actor, ability, p.Target())
 		}
 		if !reads(access.ReadCode) || !reads(access.DownloadArtifacts) || reads(access.PushCode) || reads(access.DownloadPrivateFiles) {
 			t.Errorf("the job of %s: an open project is not what it is to strangers", name)
@@ -607,7 +607,7 @@ func TestCI07_AJobThatIsNotLetInIsAStranger(t *testing.T) {
 			t.Errorf("the job of %s, let into a private project: %v", name, got)
 		}
 		// At home it has all that its person has.
-		if p, err := w.deps.Projects.Find(t.Context(), actor, w.project.ID); err != nil || !access.Holds(actor, access.ReadCode, p.Place()) {
+		if p, err := w.deps.Projects.Find(t.Context(), actor, w.project.ID); err != nil || !access.Holds(actor, access.ReadCode, p.Target()) {
 			t.Errorf("the job of %s does not get its own code: %v", name, err)
 		}
 	}

@@ -20,7 +20,7 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 
 func (s *Service) groupEndpoints() []httpapi.Endpoint {
 	return []httpapi.Endpoint{
-		httpapi.Do(httpapi.Spec{Route: "GET /groups", Needs: access.Public, Summary: "List groups."}, s.handleList),
+		httpapi.Do(httpapi.Spec{Route: "GET /groups", Needs: access.Anyone, Summary: "List groups."}, s.handleList),
 		httpapi.Do(httpapi.Spec{
 			Route: "POST /groups", Needs: access.SignIn, Status: http.StatusCreated, Summary: "Create a group.",
 		}, s.handleCreate),
@@ -230,7 +230,7 @@ func (s *Service) checkCreate(ctx context.Context, a access.Actor, parentID *int
 	if err != nil {
 		return err
 	}
-	return access.CheckIn(a, access.CreateSubgroup, parent.Place())
+	return access.CheckIn(a, access.CreateSubgroup, parent.Target())
 }
 
 type updateParams struct {
@@ -295,7 +295,7 @@ func (s *Service) target(ctx context.Context, a access.Actor, id *int64) (*Group
 		return nil, nil
 	}
 	target, err := s.FindByRef(ctx, a, strconv.FormatInt(*id, 10))
-	if err == nil && !access.Holds(a, access.CreateSubgroup, target.Place()) {
+	if err == nil && !access.Holds(a, access.CreateSubgroup, target.Target()) {
 		err = errNoTransfer
 	}
 	return target, err

@@ -37,7 +37,7 @@ type governed struct {
 
 // namespaceForms presents namespaces to someone who has a role in them.
 func (s *Service) namespaceForms(ctx context.Context, a access.Actor, all []Group) (func(Group) namespaceForm, error) {
-	governs := func(g Group) bool { return g.Kind == Shared && access.Holds(a, access.UpdateGroup, g.Place()) }
+	governs := func(g Group) bool { return g.Kind == Shared && access.Holds(a, access.UpdateGroup, g.Target()) }
 	var ids []int64
 	for _, g := range all {
 		if governs(g) {

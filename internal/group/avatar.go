@@ -31,5 +31,5 @@ func (s *Service) Avatar(ctx context.Context, a access.Actor, id int64, name str
 		return picture.Picture{}, false, fault.NotFoundf("Avatar")
 	}
 	found, err = avatars.Find(ctx, s.deps.DB, g.ID)
-	return found, g.Visibility == access.Open, err
+	return found, g.Visibility == access.Public, err
 }

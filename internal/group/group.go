@@ -91,8 +91,8 @@ func (s *Settings) Scan(src any) error {
 func (g *Group) ModifiedAt() time.Time { return g.UpdatedAt }
 
 // Place is the group as the actor stands in it.
-func (g *Group) Place() access.Place {
-	p := access.Place{Visibility: g.Visibility, Role: g.Role, Lowered: map[access.Ability]access.Role{}}
+func (g *Group) Target() access.Target {
+	p := access.Target{Visibility: g.Visibility, Role: g.Role, Lowered: map[access.Ability]access.Role{}}
 	switch g.Settings.ProjectCreationLevel {
 	case "noone":
 		p.Lowered[access.CreateProject] = access.Owner + 1

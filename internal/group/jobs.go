@@ -66,7 +66,7 @@ func (s *Service) OnUser(ctx context.Context, tx pgx.Tx, e user.Event) error {
 	u := e.User
 	g := &Group{
 		ID: u.NamespaceID, Kind: Personal, OwnerID: &u.ID, Lineage: []int64{u.NamespaceID}, Name: u.Name, Path: u.Username,
-		FullName: u.Name, FullPath: u.Username, Visibility: access.Open, Settings: defaults(), CreatedAt: u.CreatedAt,
+		FullName: u.Name, FullPath: u.Username, Visibility: access.Public, Settings: defaults(), CreatedAt: u.CreatedAt,
 	}
 	return named(s.insert(ctx, tx, e.By, g))
 }

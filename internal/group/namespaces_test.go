@@ -17,7 +17,7 @@ func TestTheNamespacesOfAPerson(t *testing.T) {
 	ann, bob := w.person(t, "ann"), w.person(t, "bob")
 	mine := w.group(t, "mine", ann)
 	w.group(t, "child", bob, grouptest.Under(mine))
-	open := w.group(t, "open", bob, grouptest.Visible(access.Open))
+	open := w.group(t, "open", bob, grouptest.Visible(access.Public))
 	joined := grouptest.New(t, w.db, grouptest.Named("joined"))
 	grouptest.Join(t, w.db, joined, ann, access.Guest)
 	for _, tc := range []struct{ query, want string }{

@@ -57,7 +57,7 @@ func (s *Service) today() time.Time { return s.deps.Clock.Now().UTC() }
 // To anyone else it does not exist.
 func (s *Service) Find(ctx context.Context, a access.Actor, id int64) (*Group, error) {
 	g, err := found(postgres.One[Group](ctx, s.deps.DB, sqlByID, a.ID(), s.today(), id))
-	if err != nil || access.Sees(a, g.Place()) {
+	if err != nil || access.Sees(a, g.Target()) {
 		return g, err
 	}
 	if !a.SignedIn() {

@@ -28,6 +28,6 @@ const maxShares = 1000
 func (s *Service) Shares(ctx context.Context, a access.Actor, g *Group) ([]Share, error) {
 	all, err := postgres.All[Share](ctx, s.deps.DB, sqlShares, a.ID(), s.today(), g.ID, maxShares)
 	return slices.DeleteFunc(all, func(sh Share) bool {
-		return !access.Sees(a, access.Place{Visibility: sh.Visibility, Role: sh.Role})
+		return !access.Sees(a, access.Target{Visibility: sh.Visibility, Role: sh.Role})
 	}), err
 }

@@ -76,7 +76,7 @@ func TestATransferIsRefused(t *testing.T) {
 	home := w.group(t, "home", ann)
 	child := w.group(t, "child", bob, grouptest.Under(home))
 	w.group(t, "child", ann)
-	other := w.group(t, "other", bob, grouptest.Visible(access.Open))
+	other := w.group(t, "other", bob, grouptest.Visible(access.Public))
 	grouptest.New(t, w.db, grouptest.Named("Child"), grouptest.Under(other))
 	strict := grouptest.New(t, w.db, grouptest.With(`{"subgroup_creation_level":"owner"}`))
 	grouptest.Join(t, w.db, strict, bob, access.Maintainer)
@@ -134,7 +134,7 @@ func TestTransferLocationsAreWhereOneMayCreateSubgroups(t *testing.T) {
 	grouptest.Join(t, w.db, strict, ann, access.Maintainer)
 	team := w.group(t, "team", ann)
 	grouptest.Share(t, w.db, grouptest.New(t, w.db, grouptest.Named("shared")), team, access.Owner)
-	grouptest.New(t, w.db, grouptest.Named("open"), grouptest.Visible(access.Open))
+	grouptest.New(t, w.db, grouptest.Named("open"), grouptest.Visible(access.Public))
 
 	reply := w.as(ann).Do(t, "GET", at(child, "/transfer_locations"), nil)
 	if got := paths(t, reply); got != "maintainer shared home/sister team" {
@@ -155,7 +155,7 @@ func TestPE06_ATransferClosesWhatIsMoreOpenThanItsNewParent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ann := w.person(t, "ann")
-	closed, open := w.group(t, "closed", ann), w.group(t, "open", ann, grouptest.Visible(access.Open))
+	closed, open := w.group(t, "closed", ann), w.group(t, "open", ann, grouptest.Visible(access.Public))
 	low := grouptest.New(t, w.db, grouptest.Named("low"), grouptest.Under(open))
 	w.exec(t, `insert into projects (namespace_id, name, path, visibility, last_activity_at, created_at, updated_at)
 		values ($1, 'p', 'p', 20, now(), now(), now())`, low.ID)
@@ -183,7 +183,7 @@ func TestPE06_AParentCannotCloseWhileAChildOpens(t *testing.T) {
 			t.Run(child+", "+first+" first", func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t)
-				parent := grouptest.New(t, w.db, grouptest.Visible(access.Open))
+				parent := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 				id := value[int64](t, w, `insert into projects (namespace_id, name, path, visibility, last_activity_at, created_at, updated_at)
 					values ($1, 'p', 'p', 0, now(), now(), now()) returning id`, parent.ID)
 				if child == "namespaces" {
@@ -498,7 +498,7 @@ func TestConcurrentChangesOfATreeLeaveItWhole(t *testing.T) {
 	t.Cleanup(db.Close)
 	w := worldOf(t, db)
 	for i := range 3 {
-		top := grouptest.New(t, db, grouptest.Named(fmt.Sprintf("top%d", i)), grouptest.Visible(access.Open))
+		top := grouptest.New(t, db, grouptest.Named(fmt.Sprintf("top%d", i)), grouptest.Visible(access.Public))
 		for j := range 3 {
 			mid := grouptest.New(t, db, grouptest.Named(fmt.Sprintf("m%d", j)), grouptest.Under(top))
 			grouptest.New(t, db, grouptest.Named("low"), grouptest.Under(mid))
@@ -531,7 +531,7 @@ func TestConcurrentChangesOfATreeLeaveItWhole(t *testing.T) {
 		case 9:
 			_, err = w.groups.Transfer(ctx, by, id, nil)
 		case 10:
-			v := []access.Visibility{access.Private, access.Internal, access.Open}[random.IntN(3)]
+			v := []access.Visibility{access.Private, access.Internal, access.Public}[random.IntN(3)]
 			_, err = w.groups.Update(ctx, by, id, group.Attributes{Visibility: &v})
 		case 11:
 			if err = w.groups.Remove(ctx, by, id); err == nil {

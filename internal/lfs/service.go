@@ -292,7 +292,7 @@ func (s *Service) Unlock(ctx context.Context, by access.Actor, p *project.Projec
 			return err
 		case !by.Is(l.UserID) && !force:
 			return fault.WithReason(fault.Forbidden, "%s is locked by %s", l.Path, l.OwnerName)
-		case !by.Is(l.UserID) && !access.Holds(by, access.AdminProtection, p.Place()):
+		case !by.Is(l.UserID) && !access.Holds(by, access.AdminProtection, p.Target()):
 			return fault.WithReason(fault.Forbidden, "You must have maintainer access to force delete a lock")
 		}
 		_, err := tx.Exec(ctx, sqlUnlock, p.ID, id)

@@ -59,7 +59,7 @@ func on[P interface{ ref() string }, R any](
 
 // with declares an endpoint below groups and below projects whose subject is
 // found in its source.
-func with[S httpapi.Placed, P interface{ ref() string }, R any](
+func with[S httpapi.InOwner, P interface{ ref() string }, R any](
 	s *Service, spec httpapi.Spec, n needs,
 	load func(context.Context, access.Actor, *Source, P) (S, error), handle func(context.Context, httpapi.Call[S, P]) (R, error),
 ) []httpapi.Endpoint {
@@ -125,7 +125,7 @@ func (s *Service) memberEndpoints() []httpapi.Endpoint {
 		on(s, httpapi.Spec{Route: "PUT /members/{user_id}", Summary: "Change a member of a source."}, toAdmin, s.handleUpdate),
 		with(s, httpapi.Spec{
 			Route: "DELETE /members/{user_id}", Limit: "members_delete", Summary: "Remove a member from a source, or leave it.",
-			Also: "only who manages the members, or is the member",
+			ExtraRefusals: "only who manages the members, or is the member",
 		}, toLeave, s.loadMember, s.handleRemove),
 	)
 }

@@ -12,13 +12,13 @@ import (
 func (s *Service) requestEndpoints() []httpapi.Endpoint {
 	return slices.Concat(
 		on(s, httpapi.Spec{Route: "GET /access_requests", Summary: "List who would like to join a source."}, toAdmin, s.handleRequests),
-		on(s, httpapi.Spec{Route: "POST /access_requests", Status: http.StatusCreated, Summary: "Ask to join a source.", Also: "members are refused"}, toAsk, s.handleAsk),
+		on(s, httpapi.Spec{Route: "POST /access_requests", Status: http.StatusCreated, Summary: "Ask to join a source.", ExtraRefusals: "members are refused"}, toAsk, s.handleAsk),
 		on(s, httpapi.Spec{
 			Route: "PUT /access_requests/{user_id}/approve", Status: http.StatusCreated, Summary: "Let someone who asked join a source.",
 		}, toAdmin, s.handleApprove),
 		on(s, httpapi.Spec{
 			Route: "DELETE /access_requests/{user_id}", Summary: "Deny someone who asked to join a source, or take the wish back.",
-			Also: "only who manages the members, or asked",
+			ExtraRefusals: "only who manages the members, or asked",
 		}, toLeave, s.handleDeny),
 	)
 }

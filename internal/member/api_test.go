@@ -55,7 +55,7 @@ func TestAMemberIsTheAccountWithItsRole(t *testing.T) {
 func TestEverySituationHasItsAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	top := grouptest.New(t, w.db, grouptest.Named("top"), grouptest.Visible(access.Open))
+	top := grouptest.New(t, w.db, grouptest.Named("top"), grouptest.Visible(access.Public))
 	sub := grouptest.New(t, w.db, grouptest.Named("sub"), grouptest.Under(top))
 	secret := grouptest.New(t, w.db, grouptest.Named("secret"))
 	p, hidden := w.project(t, sub, access.Private), w.project(t, secret, access.Private)
@@ -194,8 +194,8 @@ func TestLeavingIsOpenToEveryRole(t *testing.T) {
 func TestOthersAreRemovedByThoseWhoManageMembersAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	g := grouptest.New(t, w.db, grouptest.Visible(access.Open))
-	p := w.project(t, g, access.Open)
+	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
+	p := w.project(t, g, access.Public)
 	for _, where := range []any{g, p} {
 		guest := usertest.New(t, w.db)
 		w.join(t, where, guest, access.Guest)
@@ -281,11 +281,11 @@ func TestSeveralPeopleAreAddedAtOnce(t *testing.T) {
 func TestMembersComeThroughEveryDoorOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	top := grouptest.New(t, w.db, grouptest.Visible(access.Open))
+	top := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	sub := grouptest.New(t, w.db, grouptest.Under(top))
-	guests, crowd := grouptest.New(t, w.db), grouptest.New(t, w.db, grouptest.Visible(access.Open))
+	guests, crowd := grouptest.New(t, w.db), grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	below := grouptest.New(t, w.db, grouptest.Under(guests))
-	p := w.project(t, sub, access.Open)
+	p := w.project(t, sub, access.Public)
 	ada, bob, eve, dan, pat := w.person(t, "ada"), w.person(t, "bob"), w.person(t, "eve"), w.person(t, "dan"), w.person(t, "pat")
 	stranger, minimal := w.person(t, "stranger"), w.person(t, "minimal")
 	w.join(t, top, ada, access.Reporter)
@@ -401,8 +401,8 @@ func TestManyExpiredMembershipsGoInBatches(t *testing.T) {
 func TestAWishIsGrantedDeniedOrTakenBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	g := grouptest.New(t, w.db, grouptest.Visible(access.Open))
-	p := w.project(t, g, access.Open)
+	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
+	p := w.project(t, g, access.Public)
 	maintainer, ada := w.person(t, "maintainer"), w.person(t, "ada")
 	owner := w.person(t, "owner")
 	w.join(t, p, maintainer, access.Maintainer)
@@ -769,10 +769,10 @@ func TestPE12_NobodyGrantsAboveTheirOwnLevel(t *testing.T) {
 	least := map[bool]access.Role{true: access.Owner, false: access.Maintainer}
 	granted := 0
 	for _, inProject := range []bool{false, true} {
-		g := grouptest.New(t, w.db, grouptest.Visible(access.Open))
+		g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 		var where any = g
 		if inProject {
-			where = w.project(t, g, access.Open)
+			where = w.project(t, g, access.Public)
 		}
 		for _, role := range roles {
 			actor := usertest.New(t, w.db)
@@ -781,7 +781,7 @@ func TestPE12_NobodyGrantsAboveTheirOwnLevel(t *testing.T) {
 			}
 			for _, grant := range grants {
 				for _, level := range levels {
-					target, guests := usertest.New(t, w.db), grouptest.New(t, w.db, grouptest.Visible(access.Open))
+					target, guests := usertest.New(t, w.db), grouptest.New(t, w.db, grouptest.Visible(access.Public))
 					w.join(t, guests, target, access.Owner)
 					if grant.prepare != nil {
 						grant.prepare(t, w, where, target)

@@ -65,7 +65,7 @@ func (s *Service) Find(ctx context.Context, viewer access.Actor, src *Source, us
 func (s *Service) doors(viewer access.Actor, src *Source, all bool) []any {
 	least := access.Private
 	if src.At.Role < access.Guest && !viewer.Admin() && !viewer.Auditor() {
-		if least = access.Open; access.Sees(viewer, access.Place{Visibility: access.Internal}) {
+		if least = access.Public; access.Sees(viewer, access.Target{Visibility: access.Internal}) {
 			least = access.Internal
 		}
 	}

@@ -38,14 +38,14 @@ type Source struct {
 	Top         bool  // a top-level group
 	AsksAllowed bool  // strangers may ask to join
 	CreatedAt   time.Time
-	At          access.Place
+	At          access.Target
 }
 
 // OfGroup is a group as a source of members.
 func OfGroup(g *group.Group) *Source {
 	return &Source{
 		Entity: g.Entity(), NamespaceID: g.ID, Top: g.ParentID == nil, AsksAllowed: g.Settings.RequestAccessEnabled,
-		CreatedAt: g.CreatedAt, At: g.Place(),
+		CreatedAt: g.CreatedAt, At: g.Target(),
 	}
 }
 
@@ -53,7 +53,7 @@ func OfGroup(g *group.Group) *Source {
 func OfProject(p *project.Project) *Source {
 	s := &Source{
 		Entity: p.Entity(), NamespaceID: p.NamespaceID, AsksAllowed: p.Settings.RequestAccessEnabled,
-		CreatedAt: p.CreatedAt, At: p.Place(),
+		CreatedAt: p.CreatedAt, At: p.Target(),
 	}
 	if p.NamespaceOwnerID != nil {
 		s.Holder = *p.NamespaceOwnerID
@@ -62,7 +62,7 @@ func OfProject(p *project.Project) *Source {
 }
 
 // Place is the source as the actor stands in it.
-func (s *Source) Place() access.Place { return s.At }
+func (s *Source) Target() access.Target { return s.At }
 
 func (s *Source) isGroup() bool { return s.Entity.Kind == bus.OfGroup }
 

@@ -125,7 +125,7 @@ func (w *walker) sites() []*site {
 // sees is the rule of what may be known, written down once more.
 func (w *walker) sees(p *person, s *site) bool {
 	switch {
-	case p.Admin || s.visibility == access.Open || w.role(p, s) > access.NoRole:
+	case p.Admin || s.visibility == access.Public || w.role(p, s) > access.NoRole:
 		return true
 	}
 	return s.visibility == access.Internal && !p.External
@@ -155,16 +155,16 @@ func (w *walker) check(t *testing.T) {
 			continue
 		}
 		for _, s := range w.sites() {
-			var place access.Place
+			var place access.Target
 			if s.project {
 				var found *project.Project
 				if found, err = w.world.projects.Find(t.Context(), actor, s.id); err == nil {
-					place = found.Place()
+					place = found.Target()
 				}
 			} else {
 				var found *group.Group
 				if found, err = w.world.groups.Find(t.Context(), actor, s.id); err == nil {
-					place = found.Place()
+					place = found.Target()
 				}
 			}
 			sees := w.sees(p, s)
@@ -294,7 +294,7 @@ func (w *walker) step(t *testing.T) {
 // recolour changes who sees a site, as far as what is around it allows.
 func (w *walker) recolour(t *testing.T, s *site) {
 	t.Helper()
-	v := pick(w.r, []access.Visibility{access.Private, access.Internal, access.Open})
+	v := pick(w.r, []access.Visibility{access.Private, access.Internal, access.Public})
 	fits := s.in == nil || v <= s.in.visibility
 	for _, other := range w.sites() {
 		if other.in != nil && &other.in.site == s && other.visibility > v {
@@ -398,7 +398,7 @@ func newWalk(t *testing.T) *walker {
 		w.groups = append(w.groups, &space{site: site{id: g.ID, in: in, held: map[int64]held{}}})
 	}
 	own := grouptest.Personal(t, w.db, w.people[0].User)
-	personal := &space{site: site{id: own.ID, visibility: access.Open}, holder: w.people[0].ID}
+	personal := &space{site: site{id: own.ID, visibility: access.Public}, holder: w.people[0].ID}
 	for _, in := range []int{0, 2, 4} {
 		p := w.project(t, seeded[in], access.Private)
 		w.projects = append(w.projects, &site{id: p.ID, in: w.groups[in], held: map[int64]held{}, project: true})

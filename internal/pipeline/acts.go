@@ -53,7 +53,7 @@ func (s *Service) mayUpdate(ctx context.Context, by access.Actor, p *project.Pro
 // MayUpdate reports whether somebody may change what runs on the ref of a
 // pipeline.
 func (s *Service) MayUpdate(ctx context.Context, by access.Actor, p *project.Project, pl *Pipeline) (bool, error) {
-	if !access.Holds(by, access.UpdateJobs, p.Place()) {
+	if !access.Holds(by, access.UpdateJobs, p.Target()) {
 		return false, nil
 	}
 	return s.deps.Repositories.MayUpdateRef(ctx, by, p, pl.Ref, pl.Tag)

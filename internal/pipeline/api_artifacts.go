@@ -21,7 +21,7 @@ func (s *Service) artifactEndpoints() []httpapi.Endpoint {
 	read := func(below, summary string) httpapi.Spec {
 		return httpapi.Spec{
 			Route: "GET /projects/{id}/jobs/" + below, Needs: access.DownloadArtifacts, JobToken: true, Summary: summary,
-			Also: "those below developers, of files that a job keeps to the project",
+			ExtraRefusals: "those below developers, of files that a job keeps to the project",
 		}
 	}
 	return []httpapi.Endpoint{
@@ -31,7 +31,7 @@ func (s *Service) artifactEndpoints() []httpapi.Endpoint {
 		project.On(s.deps.Projects, read("artifacts/{ref_name}/raw/{artifact_path:rest}", "Get one file of the archive of the latest successful pipeline of a ref."), s.handleRefEntry),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST /projects/{id}/jobs/{job_id:digits}/artifacts/keep", Needs: access.UpdateJobs, Summary: "Keep what a job left for ever.",
-			Also: "what protects branches",
+			ExtraRefusals: "what protects branches",
 		}, s.handleKeep),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "DELETE /projects/{id}/jobs/{job_id:digits}/artifacts", Needs: access.DeleteArtifacts, Status: http.StatusNoContent,

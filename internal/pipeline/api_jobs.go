@@ -19,7 +19,7 @@ func (s *Service) jobEndpoints() []httpapi.Endpoint {
 	act := func(what, summary string, status int, needs access.Ability) httpapi.Spec {
 		return httpapi.Spec{
 			Route: "POST /projects/{id}/jobs/{job_id:digits}/" + what, Needs: needs, Status: status, Summary: summary,
-			Also: "what protects branches, and jobs that are archived",
+			ExtraRefusals: "what protects branches, and jobs that are archived",
 		}
 	}
 	return []httpapi.Endpoint{
@@ -28,7 +28,7 @@ func (s *Service) jobEndpoints() []httpapi.Endpoint {
 		}, s.handleJobs),
 		httpapi.Do(httpapi.Spec{
 			Route: "GET /runners/{id:digits}/jobs", Needs: access.SignIn, Summary: "List the jobs of a runner.",
-			Also: "who does not manage the runner is answered with status 403", Note: "Jobs of projects that the caller may not see are left out.",
+			ExtraRefusals: "who does not manage the runner is answered with status 403", Note: "Jobs of projects that the caller may not see are left out.",
 		}, s.handleRunnerJobs),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/pipelines/{pipeline_id:digits}/jobs", Needs: access.ReadJobs, Summary: "List the jobs of a pipeline.",
@@ -41,7 +41,7 @@ func (s *Service) jobEndpoints() []httpapi.Endpoint {
 		}, s.handleJob),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/jobs/{job_id:digits}/trace", Needs: access.ReadJobs, Summary: "Get the log of a job.",
-			Also: "those below developers, of the logs of jobs in debug mode",
+			ExtraRefusals: "those below developers, of the logs of jobs in debug mode",
 		}, s.handleTrace),
 		project.On(s.deps.Projects, act("cancel", "Cancel a job.", http.StatusCreated, access.UpdateJobs), s.handleCancelJob),
 		project.On(s.deps.Projects, act("retry", "Run a job again.", http.StatusCreated, access.UpdateJobs), s.handleRetryJob),

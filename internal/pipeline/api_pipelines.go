@@ -23,7 +23,7 @@ func (s *Service) pipelineEndpoints() []httpapi.Endpoint {
 		return httpapi.Spec{Route: method + " /projects/{id}/pipelines/{pipeline_id:digits}" + below, Needs: needs, Summary: summary}
 	}
 	with := func(spec httpapi.Spec, status int, also string) httpapi.Spec {
-		spec.Status, spec.Also = status, also
+		spec.Status, spec.ExtraRefusals = status, also
 		return spec
 	}
 	const protection = "what protects branches"
@@ -37,7 +37,7 @@ func (s *Service) pipelineEndpoints() []httpapi.Endpoint {
 		project.On(s.deps.Projects, one("GET", "", "Get a pipeline.", access.ReadPipelines), s.handleGet),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST /projects/{id}/pipeline", Needs: access.CreatePipeline, Status: http.StatusCreated, Summary: "Run a pipeline.",
-			Also: protection,
+			ExtraRefusals: protection,
 		}, s.handleCreate),
 		project.On(s.deps.Projects, with(one("POST", "/retry", "Run the failed jobs of a pipeline again.", access.UpdateJobs), http.StatusCreated, protection), s.handleRetry),
 		project.On(s.deps.Projects, with(one("POST", "/cancel", "Cancel a pipeline.", access.UpdateJobs), http.StatusOK, protection),

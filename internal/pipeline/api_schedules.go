@@ -15,7 +15,7 @@ import (
 func (s *Service) scheduleEndpoints() []httpapi.Endpoint {
 	spec := func(method, below string, needs access.Ability, status int, summary, also string) httpapi.Spec {
 		return httpapi.Spec{
-			Route: method + " /projects/{id}/pipeline_schedules" + below, Needs: needs, Status: status, Summary: summary, Also: also,
+			Route: method + " /projects/{id}/pipeline_schedules" + below, Needs: needs, Status: status, Summary: summary, ExtraRefusals: also,
 		}
 	}
 	const owner = "those who do not own the schedule"
@@ -277,7 +277,7 @@ func (s *Service) triggerEndpoints() []httpapi.Endpoint {
 	pull := func(route string) httpapi.Spec {
 		return httpapi.Spec{
 			Route: "POST /projects/{id}/" + route, Needs: access.BySecret, Status: http.StatusCreated, Summary: "Run a pipeline with a trigger token.",
-			Also: "needs a trigger token of the project, or the token of a running job", Note: "The token is the only proof that counts.",
+			ExtraRefusals: "needs a trigger token of the project, or the token of a running job", Note: "The token is the only proof that counts.",
 		}
 	}
 	return []httpapi.Endpoint{
@@ -286,7 +286,7 @@ func (s *Service) triggerEndpoints() []httpapi.Endpoint {
 		project.On(s.deps.Projects, spec("POST", "", http.StatusCreated, "Create a trigger token."), s.handleCreateTrigger),
 		project.On(s.deps.Projects, func() httpapi.Spec {
 			change := spec("PUT", "/{trigger_id:digits}", 0, "Change a trigger token.")
-			change.Also = "those who do not own the token"
+			change.ExtraRefusals = "those who do not own the token"
 			return change
 		}(), s.handleChangeTrigger),
 		project.On(s.deps.Projects, spec("DELETE", "/{trigger_id:digits}", http.StatusNoContent, "Delete a trigger token."),

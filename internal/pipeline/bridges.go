@@ -227,7 +227,7 @@ func (s *Service) target(
 	if w.Ref = ciconfig.Expand(trigger.Branch, known); w.Ref == "" {
 		w.Ref = s.deps.Projects.BranchOf(p)
 	}
-	if !access.Holds(by, access.CreatePipeline, p.Place()) {
+	if !access.Holds(by, access.CreatePipeline, p.Target()) {
 		return nil, InsufficientBridgeRights, nil
 	}
 	may, err := s.deps.Repositories.MayUpdateRef(ctx, by, p, w.Ref, false)
@@ -337,7 +337,7 @@ func (s *Service) follow(ctx context.Context, by access.Actor, bridge *Job, of s
 		return UpstreamNotFound, nil
 	case err != nil:
 		return "", err
-	case !access.Holds(by, access.ReadPipelines, p.Place()):
+	case !access.Holds(by, access.ReadPipelines, p.Target()):
 		return InsufficientUpstream, nil
 	}
 	latest, err := found(postgres.One[Pipeline](ctx, s.deps.DB, sqlLatest, p.ID, s.deps.Projects.BranchOf(p)))

@@ -215,7 +215,7 @@ func (s *Service) scene(ctx context.Context, by access.Actor, p *project.Project
 	switch {
 	case p.Features.Builds == project.Off || p.Features.Repository == project.Off || p.Archived:
 		return nil, errDisabled
-	case !access.Holds(by, access.CreatePipeline, p.Place()):
+	case !access.Holds(by, access.CreatePipeline, p.Target()):
 		return nil, errMayNot
 	case p.ImportStatus == "started" || p.ImportStatus == "scheduled":
 		return nil, errImporting

@@ -133,7 +133,7 @@ type On struct {
 // run pipelines on the ref now are given all that fit it, everyone else nothing,
 // so that nothing which a variable decides tells them of its value.
 func (s *Service) VariablesFor(ctx context.Context, by access.Actor, on On) (vars []variable.Variable, may bool, err error) {
-	if !access.Holds(by, access.CreatePipeline, on.Project.Place()) {
+	if !access.Holds(by, access.CreatePipeline, on.Project.Target()) {
 		return nil, false, nil
 	}
 	if on.Protected {

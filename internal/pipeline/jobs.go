@@ -199,7 +199,7 @@ func (s *Service) FromPush(ctx context.Context, args PushArgs) error {
 	if err != nil {
 		return err
 	}
-	if !access.Holds(by, access.CreatePipeline, p.Place()) {
+	if !access.Holds(by, access.CreatePipeline, p.Target()) {
 		return nil
 	}
 	target := args.New

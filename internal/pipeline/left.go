@@ -36,7 +36,7 @@ var readers = map[What]map[artifact.Audience]access.Ability{
 // nobody whom the table does not name.
 func MayRead(by access.Actor, p *project.Project, what What, to artifact.Audience) bool {
 	can, named := readers[what][to]
-	return named && access.Holds(by, can, p.Place())
+	return named && access.Holds(by, can, p.Target())
 }
 
 // MayReadLog refuses the logs of jobs that print all that they do to those

@@ -94,7 +94,7 @@ func (s *Service) Lint(ctx context.Context, by access.Actor, p *project.Project,
 	defer cancel()
 	src := s.filesFor(by)
 	src.seat = seat
-	src.remote = access.Holds(by, access.CreatePipeline, p.Place())
+	src.remote = access.Holds(by, access.CreatePipeline, p.Target())
 	config, problems, err := ciconfig.Load(ctx, src, ciconfig.LoadOptions{Content: content, Name: s.ConfigPath(p), Place: w.place, Facts: c.facts})
 	if err != nil {
 		return nil, err

@@ -154,7 +154,7 @@ func (s *Service) SeenIn(ctx context.Context, to access.Actor, near *project.Pro
 			return nil, notFoundIsNil(err)
 		}
 	}
-	if !access.Holds(to, access.ReadPipelines, p.Place()) {
+	if !access.Holds(to, access.ReadPipelines, p.Target()) {
 		return nil, nil
 	}
 	return p, nil

@@ -139,8 +139,8 @@ func newWorld(t testing.TB, config string) *world {
 	})
 	w.Client = httpapitest.Serve(t, append(w.Endpoints(), w.repositories.Endpoints()...)...)
 	w.root = usertest.New(t, w.db, usertest.Named("root"), usertest.Admin())
-	w.home = grouptest.New(t, w.db, grouptest.Named("house"), grouptest.Visible(access.Open))
-	w.project = projecttest.New(t, w.db, w.home.ID, projecttest.Named("forge"), projecttest.Visible(access.Open))
+	w.home = grouptest.New(t, w.db, grouptest.Named("house"), grouptest.Visible(access.Public))
+	w.project = projecttest.New(t, w.db, w.home.ID, projecttest.Named("forge"), projecttest.Visible(access.Public))
 	for _, role := range access.Roles {
 		u := usertest.New(t, w.db, usertest.Named(fmt.Sprintf("role%d", role)))
 		projecttest.Join(t, w.db, w.project, u, role)

@@ -25,7 +25,7 @@ import (
 func TestAStarIsGivenOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	p := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Open))
+	p := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Public))
 	as := w.as(w.bob)
 	if got := read(t, as.Do(t, "POST", at(p)+"/star", nil), http.StatusCreated); got.StarCount != 1 {
 		t.Errorf("got %+v", got)
@@ -47,7 +47,7 @@ func TestAStarIsGivenOnce(t *testing.T) {
 func TestPE05_AStarredProjectThatClosedIsNotShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	p := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Open))
+	p := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Public))
 	read(t, w.as(w.bob).Do(t, "POST", at(p)+"/star", nil), http.StatusCreated)
 	w.exec(t, `update projects set visibility = 0`)
 	for _, path := range []string{"/projects?starred=true", "/users/bob/starred_projects"} {
@@ -62,7 +62,7 @@ func TestForking(t *testing.T) {
 	w := newWorld(t)
 	g := grouptest.New(t, w.db, grouptest.Named("acme"), grouptest.Visible(access.Internal))
 	grouptest.Join(t, w.db, g, w.bob, access.Developer)
-	source := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Named("tool"), projecttest.Visible(access.Open),
+	source := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Named("tool"), projecttest.Visible(access.Public),
 		projecttest.With("description", "d"), projecttest.With("features", `{"wiki":"disabled"}`))
 	as := w.as(w.bob)
 	r := as.Do(t, "POST", at(source)+"/fork", nil)
@@ -123,11 +123,11 @@ func TestForking(t *testing.T) {
 func TestWhoMayNotForkIsToldThereIsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	g := grouptest.New(t, w.db, grouptest.Visible(access.Open))
+	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	private := projecttest.New(t, w.db, g.ID)
 	projecttest.Join(t, w.db, private, w.ada, access.Guest)
-	codeless := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Open), projecttest.With("features", `{"repository":"private"}`))
-	forkless := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Open), projecttest.With("features", `{"forking":"disabled"}`))
+	codeless := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Public), projecttest.With("features", `{"repository":"private"}`))
+	forkless := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Public), projecttest.With("features", `{"forking":"disabled"}`))
 	for _, p := range []*project.Project{private, codeless, forkless} {
 		w.as(w.ada).Do(t, "POST", at(p)+"/fork", nil).Want(t, http.StatusNotFound, `{"message":"404 Not Found"}`)
 	}
@@ -156,7 +156,7 @@ func TestAForkIsTiedAndCut(t *testing.T) {
 	if types := w.taken(); !slices.Equal(types, []string{"project_fork_operation", "project_fork_relationship_removed"}) {
 		t.Errorf("audited %v", types)
 	}
-	open := projecttest.New(t, w.db, w.bob.NamespaceID, projecttest.Visible(access.Open))
+	open := projecttest.New(t, w.db, w.bob.NamespaceID, projecttest.Visible(access.Public))
 	as.Do(t, "POST", at(open)+"/fork/"+id(source.ID), nil).
 		Want(t, http.StatusBadRequest, `{"message":{"visibility_level":["public is not allowed since the fork source project has lower visibility."]}}`)
 	as.Do(t, "POST", at(p)+"/fork/"+id(p.ID), nil).Want(t, http.StatusConflict, `{"message":"Project cannot be forked from itself or from its own forks"}`)
@@ -172,13 +172,13 @@ func TestAForkIsTiedAndCut(t *testing.T) {
 func TestATransferMovesAProject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	from := grouptest.New(t, w.db, grouptest.Named("from"), grouptest.Visible(access.Open))
+	from := grouptest.New(t, w.db, grouptest.Named("from"), grouptest.Visible(access.Public))
 	to := grouptest.New(t, w.db, grouptest.Named("to"), grouptest.Visible(access.Internal))
 	grouptest.Join(t, w.db, from, w.ada, access.Owner)
 	grouptest.Join(t, w.db, to, w.ada, access.Developer)
 	inherited := w.person(t, "inherited")
 	grouptest.Join(t, w.db, from, inherited, access.Maintainer)
-	p := projecttest.New(t, w.db, from.ID, projecttest.Named("p"), projecttest.Visible(access.Open))
+	p := projecttest.New(t, w.db, from.ID, projecttest.Named("p"), projecttest.Visible(access.Public))
 	got := read(t, w.as(w.ada).Do(t, "PUT", at(p)+"/transfer", map[string]any{"namespace": "to"}), http.StatusOK)
 	if got.PathWithNamespace != "to/p" || got.Visibility != "internal" {
 		t.Errorf("got %+v", got)
@@ -194,7 +194,7 @@ func TestATransferMovesAProject(t *testing.T) {
 
 	projecttest.Join(t, w.db, p, w.ada, access.Owner)
 	projecttest.New(t, w.db, from.ID, projecttest.Named("other"), projecttest.With("name", "p"))
-	closed := grouptest.New(t, w.db, grouptest.Named("closed"), grouptest.Visible(access.Open))
+	closed := grouptest.New(t, w.db, grouptest.Named("closed"), grouptest.Visible(access.Public))
 	failed := func(why string) string {
 		return `400 {"message":"Failed to transfer project {:new_namespace=\u003e[\"` + why + `\"]}"}`
 	}
@@ -322,11 +322,11 @@ func TestProjectsGoWithTheirGroup(t *testing.T) {
 func TestProjectsCloseWithTheirGroup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	g := grouptest.New(t, w.db, grouptest.Visible(access.Open))
+	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	sub := grouptest.New(t, w.db, grouptest.Under(g))
-	p := projecttest.New(t, w.db, sub.ID, projecttest.Visible(access.Open), projecttest.With("forks_count", 2))
+	p := projecttest.New(t, w.db, sub.ID, projecttest.Visible(access.Public), projecttest.With("forks_count", 2))
 	q := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Private))
-	open := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Open), projecttest.With("forked_from_id", p.ID))
+	open := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Public), projecttest.With("forked_from_id", p.ID))
 	kept := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.With("forked_from_id", p.ID))
 	err := w.db.InTx(t.Context(), func(tx pgx.Tx) error {
 		return w.projects.OnGroupLowering(t.Context(), tx, group.Lowering{GroupID: g.ID, To: access.Internal})
@@ -347,8 +347,8 @@ func TestProjectsCloseWithTheirGroup(t *testing.T) {
 func TestChangesThatMeetDoNotHinderEachOther(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	g := grouptest.New(t, w.db, grouptest.Visible(access.Open))
-	source := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Open), projecttest.With("forks_count", 1))
+	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
+	source := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Public), projecttest.With("forks_count", 1))
 	fork := projecttest.New(t, w.db, g.ID, projecttest.With("forked_from_id", source.ID))
 	var wait sync.WaitGroup
 	for i := range 4 {
@@ -386,11 +386,11 @@ func TestProjectsThatWereForkedFromEachOtherChangeAtTheSameMoment(t *testing.T) 
 		var groups [2]*group.Group
 		var projects [2][]*project.Project
 		for i := range groups {
-			groups[i] = grouptest.New(t, w.db, grouptest.Named(fmt.Sprintf("g%d-%d", round, i)), grouptest.Visible(access.Open))
+			groups[i] = grouptest.New(t, w.db, grouptest.Named(fmt.Sprintf("g%d-%d", round, i)), grouptest.Visible(access.Public))
 		}
 		for range each {
 			for i := range groups {
-				projects[i] = append(projects[i], projecttest.New(t, w.db, groups[i].ID, projecttest.Visible(access.Open)))
+				projects[i] = append(projects[i], projecttest.New(t, w.db, groups[i].ID, projecttest.Visible(access.Public)))
 			}
 		}
 		// Half of either group was forked from the other half of the other one, some from a project that is younger.
@@ -450,7 +450,7 @@ func TestProjectsThatWereForkedFromEachOtherChangeAtTheSameMoment(t *testing.T) 
 func TestAStarWaitsForAProjectThatIsMoved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	p := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Open))
+	p := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Public))
 	starred := make(chan int)
 	err := w.db.InTx(t.Context(), func(tx pgx.Tx) error {
 		if _, err := tx.Exec(t.Context(), `select 1 from projects where id = $1 for no key update`, p.ID); err != nil {

@@ -303,7 +303,7 @@ func (p updateParams) Validate() []string {
 func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[*Project, updateParams]) (any, error) {
 	p := call.Params
 	if p.Visibility.Given {
-		if err := access.CheckIn(call.Actor, access.ChangeVisibility, call.Subject.Place()); err != nil {
+		if err := access.CheckIn(call.Actor, access.ChangeVisibility, call.Subject.Target()); err != nil {
 			return nil, err
 		}
 	}

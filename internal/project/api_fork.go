@@ -95,7 +95,7 @@ func (s *Service) handleAdopt(ctx context.Context, call httpapi.Call[*Project, a
 		return nil, fault.New(fault.Forbidden)
 	}
 	home, err := s.deps.Groups.Find(ctx, call.Actor, call.Subject.NamespaceID)
-	if fault.Is(err, fault.NotFound) || (err == nil && !access.Holds(call.Actor, access.CreateProject, home.Place())) {
+	if fault.Is(err, fault.NotFound) || (err == nil && !access.Holds(call.Actor, access.CreateProject, home.Target())) {
 		return nil, fault.WithReason(fault.Unauthenticated, "Target Namespace")
 	}
 	if err != nil {

@@ -284,7 +284,7 @@ type relative struct {
 }
 
 func (r relative) seenBy(a access.Actor) bool {
-	return access.Sees(a, access.Place{Visibility: r.Visibility, Role: r.Role}) || (a.SignedIn() && r.SeesBelow)
+	return access.Sees(a, access.Target{Visibility: r.Visibility, Role: r.Role}) || (a.SignedIn() && r.SeesBelow)
 }
 
 // present makes the forms of a page of projects for a viewer. Each kind of
@@ -512,7 +512,7 @@ func (s *Service) fullForm(to access.Actor, p *Project, around surroundings, for
 			full.MRDefaultTargetSelf = &set.MRDefaultTargetSelf
 		}
 	}
-	if access.Holds(to, access.UpdateProject, p.Place()) {
+	if access.Holds(to, access.UpdateProject, p.Target()) {
 		full.maintainerFields = s.maintainerFields(p)
 		if form.single {
 			full.ImportError = new(orNull(p.ImportError))

@@ -18,16 +18,16 @@ func (s *Service) listEndpoints() []httpapi.Endpoint {
 	forms := []any{basicForm{}, fullForm{}}
 	return []httpapi.Endpoint{
 		httpapi.Do(httpapi.Spec{
-			Route: "GET /projects", Needs: access.Public, Limit: "projects_api_rate_limit_unauthenticated", Summary: "List projects.", Forms: forms,
+			Route: "GET /projects", Needs: access.Anyone, Limit: "projects_api_rate_limit_unauthenticated", Summary: "List projects.", Forms: forms,
 		}, s.handleList),
 		httpapi.On(httpapi.Spec{
-			Route: "GET /users/{user_id}/projects", Needs: access.Public, Summary: "List the projects in a user's namespace.", Forms: forms,
+			Route: "GET /users/{user_id}/projects", Needs: access.Anyone, Summary: "List the projects in a user's namespace.", Forms: forms,
 		}, s.loadUser, s.handleOfUser),
 		httpapi.On(httpapi.Spec{
-			Route: "GET /users/{user_id}/starred_projects", Needs: access.Public, Summary: "List the projects that a user starred.", Forms: forms,
+			Route: "GET /users/{user_id}/starred_projects", Needs: access.Anyone, Summary: "List the projects that a user starred.", Forms: forms,
 		}, s.loadUser, s.handleStarredBy),
 		httpapi.On(httpapi.Spec{
-			Route: "GET /users/{user_id}/contributed_projects", Needs: access.Public,
+			Route: "GET /users/{user_id}/contributed_projects", Needs: access.Anyone,
 			Summary: "List the projects that a user contributed to.", Forms: forms,
 		}, s.loadUser, s.handleContributed),
 		On(s, httpapi.Spec{
@@ -147,7 +147,7 @@ type ofUserParams struct {
 // loadUser finds the account that a list is about. Where the public level is
 // restricted, no account exists for strangers.
 func (s *Service) loadUser(ctx context.Context, a access.Actor, p ofUserParams) (*user.User, error) {
-	if !a.SignedIn() && slices.Contains(s.deps.Settings.Current().RestrictedVisibilityLevels, access.Open.String()) {
+	if !a.SignedIn() && slices.Contains(s.deps.Settings.Current().RestrictedVisibilityLevels, access.Public.String()) {
 		return nil, fault.NotFoundf("User")
 	}
 	return s.deps.Users.FindByRef(ctx, p.UserID)

@@ -31,5 +31,5 @@ func (s *Service) Avatar(ctx context.Context, a access.Actor, id int64, name str
 		return picture.Picture{}, false, fault.NotFoundf("Avatar")
 	}
 	found, err = avatars.Find(ctx, s.deps.DB, p.ID)
-	return found, p.Visibility == access.Open, err
+	return found, p.Visibility == access.Public, err
 }

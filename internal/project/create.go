@@ -80,7 +80,7 @@ func (s *Service) personal(ctx context.Context, userID int64) (int64, error) {
 // no more open than the group.
 func (s *Service) Create(ctx context.Context, by access.Actor, d Draft) (*Project, error) {
 	home, err := s.deps.Groups.Find(ctx, by, d.NamespaceID)
-	if fault.Is(err, fault.NotFound) || (err == nil && !access.Holds(by, access.CreateProject, home.Place())) {
+	if fault.Is(err, fault.NotFound) || (err == nil && !access.Holds(by, access.CreateProject, home.Target())) {
 		return nil, errNamespace
 	}
 	if err != nil {

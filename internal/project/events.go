@@ -117,4 +117,4 @@ func (s *Service) publishChanges(ctx context.Context, tx pgx.Tx, by access.Actor
 	return nil
 }
 
-var visibilityTitle = map[access.Visibility]string{access.Private: "Private", access.Internal: "Internal", access.Open: "Public"}
+var visibilityTitle = map[access.Visibility]string{access.Private: "Private", access.Internal: "Internal", access.Public: "Public"}

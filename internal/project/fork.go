@@ -22,7 +22,7 @@ type ForkDraft struct {
 // than its source, the namespace, what the instance allows and what was asked
 // for.
 func (s *Service) Fork(ctx context.Context, by access.Actor, source *Project, home *group.Group, d ForkDraft) (*Project, error) {
-	if !access.Holds(by, access.CreateProject, home.Place()) {
+	if !access.Holds(by, access.CreateProject, home.Target()) {
 		return nil, fault.NotFoundf("Target Namespace")
 	}
 	p := &Project{
@@ -86,7 +86,7 @@ func conflict(err error) error {
 // Adopt notes down that a project was forked from another.
 func (s *Service) Adopt(ctx context.Context, by access.Actor, id int64, source *Project) (*Project, error) {
 	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		if err := lockTied(ctx, tx, sqlLockTied, sqlTied, []int64{id, source.ID}, access.Open); err != nil {
+		if err := lockTied(ctx, tx, sqlLockTied, sqlTied, []int64{id, source.ID}, access.Public); err != nil {
 			return err
 		}
 		from, err := s.lock(ctx, tx, source.ID)

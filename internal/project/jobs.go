@@ -84,7 +84,7 @@ func (s *Service) delete(ctx context.Context, tx pgx.Tx, id int64) error {
 // OnGroupMarked marks all projects of a group that is to go, and of all groups
 // below it. The group's own job takes them apart.
 func (s *Service) OnGroupMarked(ctx context.Context, tx pgx.Tx, e group.Marked) error {
-	if err := lockTied(ctx, tx, sqlLockTiedTree, sqlTiedTree, e.GroupID, access.Open); err != nil {
+	if err := lockTied(ctx, tx, sqlLockTiedTree, sqlTiedTree, e.GroupID, access.Public); err != nil {
 		return err
 	}
 	sources, err := postgres.Values[int64](ctx, tx, sqlSourcesOfTree, e.GroupID)

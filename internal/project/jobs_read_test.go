@@ -17,7 +17,7 @@ import (
 func TestPE08_ListsOfJobsAreFilteredByThePolicy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	home := grouptest.New(t, w.db, grouptest.Visible(access.Open))
+	home := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	people := map[string]access.Actor{
 		"admin":    {Person: w.root.Person()},
 		"auditor":  {Person: usertest.New(t, w.db, usertest.With("auditor", true)).Person()},
@@ -30,7 +30,7 @@ func TestPE08_ListsOfJobsAreFilteredByThePolicy(t *testing.T) {
 		grouptest.Join(t, w.db, home, u, role)
 	}
 	levels := []string{"", "enabled", "private", "disabled"}
-	for _, visibility := range []access.Visibility{access.Private, access.Internal, access.Open} {
+	for _, visibility := range []access.Visibility{access.Private, access.Internal, access.Public} {
 		for _, code := range levels {
 			for _, builds := range levels {
 				for _, jobs := range []string{"{}", `{"public_jobs": true}`, `{"public_jobs": false}`} {
@@ -69,7 +69,7 @@ func TestPE08_ListsOfJobsAreFilteredByThePolicy(t *testing.T) {
 		}
 		for _, id := range ids {
 			p := seen[id]
-			if want := p != nil && access.Holds(actor, access.ReadJobs, p.Place()); read[id] != want {
+			if want := p != nil && access.Holds(actor, access.ReadJobs, p.Target()); read[id] != want {
 				p := projecttest.Read(t, w.db, id)
 				t.Errorf("%s, visibility %v, code %s, builds %s, public jobs %v: listed %v, the policy says %v",
 					name, p.Visibility, p.Features.Repository, p.Features.Builds, p.Settings.PublicJobs, read[id], want)

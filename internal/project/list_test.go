@@ -21,17 +21,17 @@ import (
 func TestAListHoldsWhatItsViewerSees(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	g := grouptest.New(t, w.db, grouptest.Visible(access.Open))
+	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	sub := grouptest.New(t, w.db, grouptest.Under(g))
-	other := grouptest.New(t, w.db, grouptest.Visible(access.Open))
-	open := projecttest.New(t, w.db, other.ID, projecttest.Visible(access.Open)).ID
+	other := grouptest.New(t, w.db, grouptest.Visible(access.Public))
+	open := projecttest.New(t, w.db, other.ID, projecttest.Visible(access.Public)).ID
 	internal := projecttest.New(t, w.db, other.ID, projecttest.Visible(access.Internal)).ID
 	hidden := projecttest.New(t, w.db, other.ID)
 	inherited := projecttest.New(t, w.db, sub.ID).ID
 	direct := projecttest.New(t, w.db, other.ID)
 	shared := projecttest.New(t, w.db, other.ID)
 	personal := projecttest.New(t, w.db, w.ada.NamespaceID).ID
-	marked := projecttest.New(t, w.db, other.ID, projecttest.Visible(access.Open), projecttest.With("removal", true)).ID
+	marked := projecttest.New(t, w.db, other.ID, projecttest.Visible(access.Public), projecttest.With("removal", true)).ID
 	into := grouptest.New(t, w.db)
 	grouptest.Share(t, w.db, into, g, access.Reporter)
 	through := projecttest.New(t, w.db, into.ID).ID
@@ -86,9 +86,9 @@ func TestAListHoldsWhatItsViewerSees(t *testing.T) {
 func TestPE08_CountsAndOrderCarryNoHiddenBit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	g := grouptest.New(t, w.db, grouptest.Visible(access.Open))
+	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	for i := range 5 {
-		projecttest.New(t, w.db, g.ID, projecttest.Named(fmt.Sprintf("seen%d", i)), projecttest.Visible(access.Open))
+		projecttest.New(t, w.db, g.ID, projecttest.Named(fmt.Sprintf("seen%d", i)), projecttest.Visible(access.Public))
 	}
 	type view struct{ body, total, pages, next, link string }
 	look := func(c *httpapitest.Client, query string) view {
@@ -217,11 +217,11 @@ func TestAListIsFilteredAndOrdered(t *testing.T) {
 func TestKeysetPagesVisitEachProjectOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	g := grouptest.New(t, w.db, grouptest.Visible(access.Open))
+	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	grouptest.Join(t, w.db, g, w.ada, access.Guest)
 	var want []int64
 	for i := range 11 {
-		want = append(want, projecttest.New(t, w.db, g.ID, projecttest.Visible([]access.Visibility{access.Private, access.Internal, access.Open}[i%3])).ID)
+		want = append(want, projecttest.New(t, w.db, g.ID, projecttest.Visible([]access.Visibility{access.Private, access.Internal, access.Public}[i%3])).ID)
 	}
 	for _, sort := range []string{"asc", "desc"} {
 		var got []int64
@@ -256,8 +256,8 @@ func TestKeysetPagesVisitEachProjectOnce(t *testing.T) {
 func TestAListHasItsForm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	g := grouptest.New(t, w.db, grouptest.Visible(access.Open))
-	p := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Open))
+	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
+	p := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Public))
 	projecttest.Join(t, w.db, p, w.ada, access.Reporter)
 	for _, tc := range []struct {
 		as                               *httpapitest.Client
@@ -285,10 +285,10 @@ func TestAListHasItsForm(t *testing.T) {
 func TestTheProjectsOfAUser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	g := grouptest.New(t, w.db, grouptest.Visible(access.Open))
-	own := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Open))
+	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
+	own := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Public))
 	secret := projecttest.New(t, w.db, w.ada.NamespaceID)
-	made := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Open), projecttest.By(w.ada))
+	made := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Public), projecttest.By(w.ada))
 	madeInSecret := projecttest.New(t, w.db, g.ID, projecttest.By(w.ada))
 	projecttest.Join(t, w.db, madeInSecret, w.ada, access.Owner)
 	for _, p := range []*project.Project{made, secret} {
@@ -323,15 +323,15 @@ func TestTheProjectsOfAUser(t *testing.T) {
 func TestTheProjectsOfAGroup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	top := grouptest.New(t, w.db, grouptest.Visible(access.Open))
+	top := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	g := grouptest.New(t, w.db, grouptest.Under(top))
 	sub := grouptest.New(t, w.db, grouptest.Under(g))
-	other := grouptest.New(t, w.db, grouptest.Visible(access.Open))
-	above := projecttest.New(t, w.db, top.ID, projecttest.Visible(access.Open)).ID
-	own := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Open)).ID
+	other := grouptest.New(t, w.db, grouptest.Visible(access.Public))
+	above := projecttest.New(t, w.db, top.ID, projecttest.Visible(access.Public)).ID
+	own := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Public)).ID
 	hidden := projecttest.New(t, w.db, g.ID).ID
-	below := projecttest.New(t, w.db, sub.ID, projecttest.Visible(access.Open)).ID
-	shared := projecttest.New(t, w.db, other.ID, projecttest.Visible(access.Open))
+	below := projecttest.New(t, w.db, sub.ID, projecttest.Visible(access.Public)).ID
+	shared := projecttest.New(t, w.db, other.ID, projecttest.Visible(access.Public))
 	sharedHidden := projecttest.New(t, w.db, other.ID)
 	projecttest.Share(t, w.db, shared, g, access.Developer)
 	projecttest.Share(t, w.db, sharedHidden, g, access.Developer)
@@ -366,15 +366,15 @@ func TestTheProjectsOfAGroup(t *testing.T) {
 func TestPE11_NestedPartsAreFiltered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	g := grouptest.New(t, w.db, grouptest.Named("seen-home"), grouptest.Visible(access.Open))
+	g := grouptest.New(t, w.db, grouptest.Named("seen-home"), grouptest.Visible(access.Public))
 	cave := grouptest.New(t, w.db, grouptest.Named("hidden-cave"))
-	hall := grouptest.New(t, w.db, grouptest.Named("seen-hall"), grouptest.Visible(access.Open))
+	hall := grouptest.New(t, w.db, grouptest.Named("seen-hall"), grouptest.Visible(access.Public))
 	dweller := w.person(t, "hidden-dweller")
 	guest := w.person(t, "seen-guest")
 	grouptest.Join(t, w.db, cave, dweller, access.Developer)
 	grouptest.Join(t, w.db, hall, guest, access.Developer)
 	source := projecttest.New(t, w.db, cave.ID, projecttest.Named("hidden-source"))
-	p := projecttest.New(t, w.db, g.ID, projecttest.Named("seen-project"), projecttest.Visible(access.Open), projecttest.With("forked_from_id", source.ID))
+	p := projecttest.New(t, w.db, g.ID, projecttest.Named("seen-project"), projecttest.Visible(access.Public), projecttest.With("forked_from_id", source.ID))
 	projecttest.Share(t, w.db, p, cave, access.Developer)
 	projecttest.Share(t, w.db, p, hall, access.Reporter)
 	private := w.person(t, "hidden-starrer", usertest.With("private_profile", true))

@@ -13,9 +13,9 @@ import (
 func TestAProjectIsFoundByIDAndByItsExactPath(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	top := grouptest.New(t, w.db, grouptest.Named("Acme"), grouptest.Visible(access.Open))
+	top := grouptest.New(t, w.db, grouptest.Named("Acme"), grouptest.Visible(access.Public))
 	g := grouptest.New(t, w.db, grouptest.Named("tools"), grouptest.Under(top))
-	p := projecttest.New(t, w.db, g.ID, projecttest.Named("Hammer"), projecttest.Visible(access.Open))
+	p := projecttest.New(t, w.db, g.ID, projecttest.Named("Hammer"), projecttest.Visible(access.Public))
 	for _, ref := range []string{id(p.ID), "Acme%2Ftools%2FHammer", "Acme%2ftools%2fHammer"} {
 		if got := read(t, w.Do(t, "GET", "/projects/"+ref, nil), http.StatusOK); got.ID != p.ID || got.PathWithNamespace != "Acme/tools/Hammer" {
 			t.Errorf("%s: got %+v", ref, got)
@@ -69,8 +69,8 @@ func TestAFormerPathAndADifferentCaseLeadReadersOn(t *testing.T) {
 func TestAPathOverAGroupThatMovedLeadsOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	g := grouptest.New(t, w.db, grouptest.Named("acme"), grouptest.Visible(access.Open))
-	projecttest.New(t, w.db, g.ID, projecttest.Named("p"), projecttest.Visible(access.Open))
+	g := grouptest.New(t, w.db, grouptest.Named("acme"), grouptest.Visible(access.Public))
+	projecttest.New(t, w.db, g.ID, projecttest.Named("p"), projecttest.Visible(access.Public))
 	w.exec(t, `update routes set former = true where namespace_id = $1`, g.ID)
 	w.exec(t, `insert into routes (parent_id, path, namespace_id, created_at) values (0, 'bcme', $1, now())`, g.ID)
 	w.exec(t, `update namespaces set path = 'bcme', full_path = 'bcme' where id = $1`, g.ID)
@@ -107,7 +107,7 @@ func TestPE14_ANewProjectTakesTheFormerPathOfAnother(t *testing.T) {
 func TestWhoSeesWhichProject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	g := grouptest.New(t, w.db, grouptest.Visible(access.Open))
+	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	guest := w.person(t, "guest")
 	outsider := w.person(t, "outsider", usertest.With("external", true))
 	auditor := w.person(t, "auditor", usertest.With("auditor", true))
@@ -115,7 +115,7 @@ func TestWhoSeesWhichProject(t *testing.T) {
 	for v, want := range map[access.Visibility][6]int{
 		access.Private:  {404, 404, 404, 200, 200, 200},
 		access.Internal: {404, 200, 404, 200, 200, 200},
-		access.Open:     {200, 200, 200, 200, 200, 200},
+		access.Public:   {200, 200, 200, 200, 200, 200},
 	} {
 		p := projecttest.New(t, w.db, g.ID, projecttest.Visible(v))
 		got := [6]int{

@@ -54,7 +54,7 @@ type Project struct {
 
 	Role access.Role
 
-	powerless bool // see access.Place
+	powerless bool // see access.Target
 }
 
 // FullPath is the path that the project is found under.
@@ -68,8 +68,8 @@ func (p *Project) ModifiedAt() time.Time { return p.UpdatedAt }
 
 // Place is the project as the actor stands in it. Its features are part of
 // it, so that whoever asks for an ability asks for the feature, too.
-func (p *Project) Place() access.Place {
-	place := access.Place{Visibility: p.Visibility, Role: p.Role, Frozen: p.Archived, Powerless: p.powerless}
+func (p *Project) Target() access.Target {
+	place := access.Target{Visibility: p.Visibility, Role: p.Role, Frozen: p.Archived, Powerless: p.powerless}
 	runs := p.Features.Builds
 	switch p.Features.Repository {
 	case Off:
@@ -187,15 +187,15 @@ func (p *Project) MayRead(a access.Actor, level Level, from access.Role) bool {
 	case a.Admin(), a.Auditor(), p.Role >= from:
 		return true
 	}
-	return level != Members && access.Sees(a, access.Place{Visibility: p.Visibility})
+	return level != Members && access.Sees(a, access.Target{Visibility: p.Visibility})
 }
 
 // MayReadCode reports whether the actor may read the repository.
 func (p *Project) MayReadCode(a access.Actor) bool {
-	return access.Holds(a, access.ReadCode, p.Place())
+	return access.Holds(a, access.ReadCode, p.Target())
 }
 
 // mayFork reports whether the actor may make a copy of the project.
 func (p *Project) mayFork(a access.Actor) bool {
-	return access.Holds(a, access.ForkProject, p.Place()) && p.MayRead(a, p.Features.Forking, access.Guest)
+	return access.Holds(a, access.ForkProject, p.Target()) && p.MayRead(a, p.Features.Forking, access.Guest)
 }

@@ -161,7 +161,7 @@ func TestTheWaysToListAgree(t *testing.T) {
 						t.Errorf("%s, %+v by %s: %v of %d and %v of %d", name, f, order, idsOf(a.Items), a.Total, idsOf(b.Items), b.Total)
 					}
 					for _, p := range a.Items {
-						if !access.Sees(viewer, p.Place()) || p.Role < f.role() {
+						if !access.Sees(viewer, p.Target()) || p.Role < f.role() {
 							t.Errorf("%s, %+v: shows project %d with role %d", name, f, p.ID, p.Role)
 						}
 					}

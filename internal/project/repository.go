@@ -126,7 +126,7 @@ func (s *Service) CreateAt(ctx context.Context, by access.Actor, path string) (*
 	if err != nil {
 		return nil, err
 	}
-	if !access.Holds(by, access.CreateProject, home.Place()) {
+	if !access.Holds(by, access.CreateProject, home.Target()) {
 		return nil, missing
 	}
 	return s.Create(ctx, by, Draft{

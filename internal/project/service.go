@@ -68,7 +68,7 @@ func (s *Service) Find(ctx context.Context, a access.Actor, id int64) (*Project,
 			return nil, err
 		}
 	}
-	if !access.Sees(a, p.Place()) {
+	if !access.Sees(a, p.Target()) {
 		return nil, fault.NotFoundf("Project")
 	}
 	return &p, nil
@@ -78,8 +78,8 @@ func (s *Service) Find(ctx context.Context, a access.Actor, id int64) (*Project,
 // project without a role in it, and whether they see all: the arguments of
 // ReadsJobs. It is for people who are signed in, and not for the token of a job.
 func (s *Service) JobsReader(a access.Actor) [4]any {
-	least := access.Open
-	if access.Sees(a, access.Place{Visibility: access.Internal}) {
+	least := access.Public
+	if access.Sees(a, access.Target{Visibility: access.Internal}) {
 		least = access.Internal
 	}
 	return [4]any{a.ID(), s.today(), least, a.Admin() || a.Auditor()}
@@ -90,7 +90,7 @@ func (s *Service) Among(ctx context.Context, a access.Actor, ids []int64) (map[i
 	rows, err := postgres.All[Project](ctx, s.deps.DB, sqlAmong, a.ID(), s.today(), ids)
 	seen := make(map[int64]*Project, len(rows))
 	for i := range rows {
-		if access.Sees(a, rows[i].Place()) {
+		if access.Sees(a, rows[i].Target()) {
 			seen[rows[i].ID] = &rows[i]
 		}
 	}

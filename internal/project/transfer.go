@@ -19,7 +19,7 @@ func (s *Service) Transfer(ctx context.Context, by access.Actor, id int64, targe
 	failed := func(why string) error {
 		return fault.WithMessage(fault.Rejected, `Failed to transfer project {:new_namespace=>[%q]}`, why)
 	}
-	if !access.Holds(by, access.CreateProject, target.Place()) {
+	if !access.Holds(by, access.CreateProject, target.Target()) {
 		return nil, failed("You don't have permission to transfer projects into that namespace.")
 	}
 	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {

@@ -49,7 +49,7 @@ func (s *Service) hold(ctx context.Context, tx pgx.Tx, id int64, to access.Visib
 // lock keeps others from changing a project, wherever it stands, and its
 // source.
 func (s *Service) lock(ctx context.Context, tx pgx.Tx, id int64) (held, error) {
-	return s.lockWithForks(ctx, tx, id, access.Open)
+	return s.lockWithForks(ctx, tx, id, access.Public)
 }
 
 func (s *Service) lockWithForks(ctx context.Context, tx pgx.Tx, id int64, to access.Visibility) (held, error) {
@@ -113,7 +113,7 @@ func missing(err error) error {
 func (s *Service) Update(ctx context.Context, by access.Actor, id int64, a Attributes) (*Project, error) {
 	moved := false // the default branch
 	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		to := access.Open
+		to := access.Public
 		set(&to, a.Visibility)
 		p, err := s.hold(ctx, tx, id, to)
 		if err != nil {

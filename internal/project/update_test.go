@@ -58,9 +58,9 @@ var neverByPut = []string{
 func TestPE03_OnlyAllowedFieldsMove(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	g := grouptest.New(t, w.db, grouptest.Visible(access.Open))
+	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	for _, role := range []access.Role{access.NoRole, access.Guest, access.Reporter, access.Developer, access.Maintainer, access.Owner} {
-		p := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Open))
+		p := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Public))
 		who := w.person(t, fmt.Sprintf("role%d", role))
 		if role > access.NoRole {
 			projecttest.Join(t, w.db, p, who, role)
@@ -84,7 +84,7 @@ func TestPE03_OnlyAllowedFieldsMove(t *testing.T) {
 			}
 			if want == http.StatusOK {
 				w.exec(t, `delete from projects where id = $1`, p.ID)
-				p = projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Open))
+				p = projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Public))
 				projecttest.Join(t, w.db, p, who, role)
 				before = w.row(t, p.ID)
 			}
@@ -98,7 +98,7 @@ func TestPE03_OnlyAllowedFieldsMove(t *testing.T) {
 			read(t, w.as(who).Do(t, "PUT", at(p), all), http.StatusOK)
 			after := projecttest.Read(t, w.db, p.ID)
 			if after.Archived || after.NamespaceID != p.NamespaceID || after.CreatorID != nil || after.StarCount != 0 || after.Storage != "default" ||
-				after.ForkedFromID != nil || after.ImportStatus != "none" || after.Settings.ImportURL != "" || after.Visibility != access.Open ||
+				after.ForkedFromID != nil || after.ImportStatus != "none" || after.Settings.ImportURL != "" || after.Visibility != access.Public ||
 				after.Settings.MergeMethod != "merge" || after.Features.Issues != "enabled" || !after.CreatedAt.Equal(p.CreatedAt) {
 				t.Errorf("got %+v", after)
 			}
@@ -183,8 +183,8 @@ func TestVisibilityIsBoundedFromAbove(t *testing.T) {
 func TestPE06_ClosingASourceCutsMoreOpenForks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	source := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Open), projecttest.With("forks_count", 2))
-	open := projecttest.New(t, w.db, w.bob.NamespaceID, projecttest.Visible(access.Open), projecttest.With("forked_from_id", source.ID))
+	source := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Public), projecttest.With("forks_count", 2))
+	open := projecttest.New(t, w.db, w.bob.NamespaceID, projecttest.Visible(access.Public), projecttest.With("forked_from_id", source.ID))
 	private := projecttest.New(t, w.db, w.bob.NamespaceID, projecttest.With("forked_from_id", source.ID))
 	if got := read(t, w.as(w.ada).Do(t, "PUT", at(source), map[string]any{"visibility": "private"}), http.StatusOK); got.ForksCount != 1 {
 		t.Errorf("counts %d forks", got.ForksCount)
@@ -248,7 +248,7 @@ func TestWhereARepositoryIsStoredIsForAdministrators(t *testing.T) {
 func TestCustomAttributesAreForAdministrators(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	p := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Open))
+	p := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Public))
 	as, to := w.as(w.root), at(p)+"/custom_attributes"
 	as.Do(t, "GET", to, nil).Want(t, http.StatusOK, `[]`)
 	as.Do(t, "PUT", to+"/cost", map[string]any{"value": "3"}).Want(t, http.StatusOK, `{"key":"cost","value":"3"}`)
@@ -281,8 +281,8 @@ func TestCustomAttributesAreForAdministrators(t *testing.T) {
 func TestTheFormDependsOnTheViewer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	g := grouptest.New(t, w.db, grouptest.Visible(access.Open))
-	p := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Open))
+	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
+	p := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Public))
 	private := projecttest.New(t, w.db, g.ID)
 	guest := w.person(t, "guest")
 	projecttest.Join(t, w.db, private, guest, access.Guest)

@@ -27,10 +27,10 @@ func (s *Service) branchEndpoints() []httpapi.Endpoint {
 		}, s.handleBranchExists),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST" + at, Needs: access.PushCode, Status: http.StatusCreated, Summary: "Create a branch.",
-			Also: "what protects branches",
+			ExtraRefusals: "what protects branches",
 		}, s.handleCreateBranch),
 		httpapi.On(httpapi.Spec{
-			Route: "DELETE" + at + "/{branch}", Needs: access.PushCode, Summary: "Delete a branch.", Also: "what protects branches",
+			Route: "DELETE" + at + "/{branch}", Needs: access.PushCode, Summary: "Delete a branch.", ExtraRefusals: "what protects branches",
 		}, s.loadBranch, s.handleDeleteBranch),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "DELETE /projects/{id}/repository/merged_branches", Needs: access.PushCode, Status: http.StatusAccepted,
@@ -148,7 +148,7 @@ type branchAt struct {
 }
 
 // Place is that of the project.
-func (b branchAt) Place() access.Place { return b.project.Place() }
+func (b branchAt) Target() access.Target { return b.project.Target() }
 
 // ModifiedAt is when the last commit was written.
 func (b branchAt) ModifiedAt() time.Time { return b.at }
@@ -164,7 +164,7 @@ func (s *Service) loadBranch(ctx context.Context, a access.Actor, in branchParam
 	if moved {
 		return b, &httpapi.MovedError{Param: "id", To: strconv.FormatInt(p.ID, 10)}
 	}
-	if err := access.CheckIn(a, access.PushCode, p.Place()); err != nil {
+	if err := access.CheckIn(a, access.PushCode, p.Target()); err != nil {
 		return b, err
 	}
 	if err := in.check(); err != nil {

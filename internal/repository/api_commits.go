@@ -21,7 +21,7 @@ func (s *Service) commitEndpoints() []httpapi.Endpoint {
 		}, s.handleCommits),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST" + at, Needs: access.PushCode, Status: http.StatusCreated, MaxBody: maxCommitBody,
-			Summary: "Create a commit with several edits.", Also: "what protects branches",
+			Summary: "Create a commit with several edits.", ExtraRefusals: "what protects branches",
 		}, s.handleWriteCommit),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at + "/{sha}", Needs: access.ReadCode, Summary: "Get a commit.",
@@ -43,11 +43,11 @@ func (s *Service) commitEndpoints() []httpapi.Endpoint {
 		}, s.handleCommitSignature),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST" + at + "/{sha}/cherry_pick", Needs: access.PushCode, Status: http.StatusCreated,
-			Summary: "Repeat a commit on a branch.", Also: "what protects branches", Forms: []any{commitForm{}, dryRunForm{}},
+			Summary: "Repeat a commit on a branch.", ExtraRefusals: "what protects branches", Forms: []any{commitForm{}, dryRunForm{}},
 		}, s.handleCherryPick),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST" + at + "/{sha}/revert", Needs: access.PushCode, Status: http.StatusCreated,
-			Summary: "Take a commit back on a branch.", Also: "what protects branches", Forms: []any{commitForm{}, dryRunForm{}},
+			Summary: "Take a commit back on a branch.", ExtraRefusals: "what protects branches", Forms: []any{commitForm{}, dryRunForm{}},
 		}, s.handleRevert),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at + "/{sha}/comments", Needs: access.ReadCode, Summary: "List the comments on a commit.",
@@ -328,7 +328,7 @@ func (s *Service) pick(ctx context.Context, by access.Actor, p *project.Project,
 	case err != nil:
 		return nil, err
 	case c == nil:
-		return httpapi.NotMade{Body: dryRunForm{DryRun: "success"}}, nil
+		return httpapi.DryRun{Body: dryRunForm{DryRun: "success"}}, nil
 	}
 	return s.commitForm(p, c), nil
 }

@@ -199,7 +199,7 @@ func TestAComparisonReachesAcrossForks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	source, ids := w.seed(t, gitstoretest.Commit{Message: "base", Files: map[string]string{"a": "1\n"}})
-	fork := projecttest.New(t, w.db, w.home.ID, projecttest.Named("copy"), projecttest.Visible(access.Open), projecttest.With("forked_from_id", w.project.ID))
+	fork := projecttest.New(t, w.db, w.home.ID, projecttest.Named("copy"), projecttest.Visible(access.Public), projecttest.With("forked_from_id", w.project.ID))
 	repo := repositorytest.New(t, w.db, w.store, fork, nil)
 	w.exec(t, `update repositories set empty = false where project_id = $1`, fork.ID)
 	w.exec(t, `update projects set default_branch = 'main' where id = $1`, fork.ID)
@@ -219,7 +219,7 @@ func TestAComparisonReachesAcrossForks(t *testing.T) {
 	// Nothing of the source can be read through the fork afterwards.
 	w.Do(t, "GET", fmt.Sprintf("/projects/%d/repository/tree?ref=%s", fork.ID, ahead), nil).WantStatus(t, http.StatusNotFound)
 
-	stranger := projecttest.New(t, w.db, w.home.ID, projecttest.Visible(access.Open))
+	stranger := projecttest.New(t, w.db, w.home.ID, projecttest.Visible(access.Public))
 	hidden := projecttest.New(t, w.db, w.home.ID)
 	for _, id := range []int64{stranger.ID, hidden.ID, 99999999} {
 		w.Do(t, "GET", at+fmt.Sprintf("main&from_project_id=%d", id), nil).

@@ -17,7 +17,7 @@ import (
 func (s *Service) contentEndpoints() []httpapi.Endpoint {
 	archive := httpapi.Spec{
 		Needs: access.ReadCode, Summary: "Get an archive of the repository.", Limit: "project_repositories_archive", LimitOf: "archive",
-		Unlinked: true,
+		NoEmbed: true,
 	}
 	plain, suffixed := archive, archive
 	plain.Route = "GET /projects/{id}/repository/archive"

@@ -39,13 +39,13 @@ func (s *Service) fileEndpoints() []httpapi.Endpoint {
 		}, s.handleFileHead),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST" + at, Needs: access.PushCode, Status: http.StatusCreated, MaxBody: maxCommitBody, Summary: "Create a file.",
-			Also: "what protects branches",
+			ExtraRefusals: "what protects branches",
 		}, s.handleCreateFile),
 		project.On(s.deps.Projects, httpapi.Spec{
-			Route: "PUT" + at, Needs: access.PushCode, MaxBody: maxCommitBody, Summary: "Change a file.", Also: "what protects branches",
+			Route: "PUT" + at, Needs: access.PushCode, MaxBody: maxCommitBody, Summary: "Change a file.", ExtraRefusals: "what protects branches",
 		}, s.handleUpdateFile),
 		httpapi.On(httpapi.Spec{
-			Route: "DELETE" + at, Needs: access.PushCode, Summary: "Delete a file.", Also: "what protects branches",
+			Route: "DELETE" + at, Needs: access.PushCode, Summary: "Delete a file.", ExtraRefusals: "what protects branches",
 		}, s.loadUndated, s.handleDeleteFile),
 	}
 }
@@ -126,7 +126,7 @@ func (s *Service) handleFile(ctx context.Context, call httpapi.Call[*project.Pro
 		return nil, err
 	}
 	form.Content = base64.StdEncoding.EncodeToString(content)
-	return httpapi.Headed[fileForm]{Body: form, Header: s.headers(form)}, nil
+	return httpapi.WithHeaders[fileForm]{Body: form, Header: s.headers(form)}, nil
 }
 
 // maxFileDocument is how large a file may be that is shown inside of a
@@ -138,8 +138,8 @@ func digestOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (s *Service) handleFileHead(ctx context.Context, call httpapi.Call[*project.Project, fileParams]) (httpapi.Headed[httpapi.Nothing], error) {
-	var none httpapi.Headed[httpapi.Nothing]
+func (s *Service) handleFileHead(ctx context.Context, call httpapi.Call[*project.Project, fileParams]) (httpapi.WithHeaders[httpapi.EmptyBody], error) {
+	var none httpapi.WithHeaders[httpapi.EmptyBody]
 	f, err := s.FindFile(ctx, call.Subject, call.Params.Revision, call.Params.FilePath)
 	if err != nil {
 		return none, err
@@ -320,7 +320,7 @@ func (s *Service) handleUpdateFile(ctx context.Context, call httpapi.Call[*proje
 type undated struct{ project *project.Project }
 
 // Place is that of the project.
-func (u undated) Place() access.Place { return u.project.Place() }
+func (u undated) Target() access.Target { return u.project.Target() }
 
 func (s *Service) loadUndated(ctx context.Context, a access.Actor, in editParams) (undated, error) {
 	p, moved, err := s.deps.Projects.FindByRef(ctx, a, in.ID)

@@ -19,7 +19,7 @@ func (s *Service) statusEndpoints() []httpapi.Endpoint {
 		}, s.handleStatuses),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST /projects/{id}/statuses/{sha}", Needs: access.SetCommitStatus, Status: http.StatusCreated,
-			Summary: "Report how a commit fares.", Also: "what protects branches",
+			Summary: "Report how a commit fares.", ExtraRefusals: "what protects branches",
 		}, s.handleSetStatus),
 	}
 }

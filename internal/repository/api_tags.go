@@ -23,10 +23,10 @@ func (s *Service) tagEndpoints() []httpapi.Endpoint {
 			Route: "GET" + at + "/{tag_name}", Needs: access.ReadCode, Summary: "Get a tag.",
 		}, s.handleTag),
 		project.On(s.deps.Projects, httpapi.Spec{
-			Route: "POST" + at, Needs: access.PushCode, Status: http.StatusCreated, Summary: "Create a tag.", Also: "what protects tags",
+			Route: "POST" + at, Needs: access.PushCode, Status: http.StatusCreated, Summary: "Create a tag.", ExtraRefusals: "what protects tags",
 		}, s.handleCreateTag),
 		project.On(s.deps.Projects, httpapi.Spec{
-			Route: "DELETE" + at + "/{tag_name}", Needs: access.PushCode, Summary: "Delete a tag.", Also: "what protects tags",
+			Route: "DELETE" + at + "/{tag_name}", Needs: access.PushCode, Summary: "Delete a tag.", ExtraRefusals: "what protects tags",
 		}, s.handleDeleteTag),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at + "/{tag_name}/signature", Needs: access.ReadCode, Summary: "Get the signature of a tag.",

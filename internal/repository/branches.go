@@ -309,7 +309,7 @@ func (s *Service) deleteMerged(ctx context.Context, args MergedArgs) error {
 	}
 	by.Process = args.Kind()
 	p, err := s.deps.Projects.Find(ctx, by, args.ProjectID)
-	if fault.Is(err, fault.NotFound) || (err == nil && !access.Holds(by, access.PushCode, p.Place())) {
+	if fault.Is(err, fault.NotFound) || (err == nil && !access.Holds(by, access.PushCode, p.Target())) {
 		return nil
 	}
 	if err != nil {

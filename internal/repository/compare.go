@@ -97,7 +97,7 @@ func (s *Service) Relative(ctx context.Context, by access.Actor, p *project.Proj
 		return nil, err
 	case ours != theirs && ours != other.ID && theirs != p.ID:
 		return nil, stranger
-	case !access.Holds(by, access.ReadCode, other.Place()):
+	case !access.Holds(by, access.ReadCode, other.Target()):
 		return nil, fault.WithReason(fault.Forbidden, "You don't have access to this fork's parent project")
 	}
 	return other, nil

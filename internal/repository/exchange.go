@@ -78,7 +78,7 @@ func (s *Service) Exchange(ctx context.Context, by access.Actor, p *project.Proj
 // pipelines run on: who sees pipelines, and jobs of the project itself.
 func mayFetchPipelines(by access.Actor, p *project.Project) bool {
 	own := by.Credential.Kind == access.JobToken && by.Credential.ProjectID == p.ID
-	return own || access.Holds(by, access.ReadPipelines, p.Place())
+	return own || access.Holds(by, access.ReadPipelines, p.Target())
 }
 
 func (s *Service) receive(ctx context.Context, by access.Actor, p *project.Project, x Exchange) error {

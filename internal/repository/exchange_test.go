@@ -24,10 +24,10 @@ func TestWhoMayFetchTheCommitsOfPipelines(t *testing.T) {
 		publicJobs bool
 		want       bool
 	}{
-		{"a stranger, all open", access.Actor{}, access.NoRole, access.Open, project.Everyone, project.Everyone, true, true},
-		{"a stranger, pipelines of members", access.Actor{}, access.NoRole, access.Open, project.Members, project.Everyone, true, false},
-		{"a stranger, code of members", access.Actor{}, access.NoRole, access.Open, project.Everyone, project.Members, true, false},
-		{"a stranger, nothing runs", access.Actor{}, access.NoRole, access.Open, project.Off, project.Everyone, true, false},
+		{"a stranger, all open", access.Actor{}, access.NoRole, access.Public, project.Everyone, project.Everyone, true, true},
+		{"a stranger, pipelines of members", access.Actor{}, access.NoRole, access.Public, project.Members, project.Everyone, true, false},
+		{"a stranger, code of members", access.Actor{}, access.NoRole, access.Public, project.Everyone, project.Members, true, false},
+		{"a stranger, nothing runs", access.Actor{}, access.NoRole, access.Public, project.Off, project.Everyone, true, false},
 		{"a person, pipelines of members", person, access.NoRole, access.Internal, project.Members, project.Everyone, true, false},
 		{"a guest where jobs are public", person, access.Guest, access.Private, project.Members, project.Everyone, true, true},
 		{"a guest where they are not", person, access.Guest, access.Private, project.Members, project.Everyone, false, false},

@@ -300,7 +300,7 @@ func TestACommitMayBeginInAnotherProjectOfTheNetwork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.fill(t, repositorytest.Files{"a": "1"})
-	fork := projecttest.New(t, w.db, w.home.ID, projecttest.Named("copy"), projecttest.Visible(access.Open), projecttest.With("forked_from_id", w.project.ID))
+	fork := projecttest.New(t, w.db, w.home.ID, projecttest.Named("copy"), projecttest.Visible(access.Public), projecttest.With("forked_from_id", w.project.ID))
 	theirs := repositorytest.New(t, w.db, w.store, fork, repositorytest.Files{"a": "1"})
 	first := repositorytest.Commit(t, theirs, "theirs", "Theirs", repositorytest.Files{"theirs": "2"})
 	tip := repositorytest.Commit(t, theirs, "theirs", "More of theirs", repositorytest.Files{"theirs": "3"})
@@ -332,7 +332,7 @@ func TestACommitMayBeginInAnotherProjectOfTheNetwork(t *testing.T) {
 	if err := w.repo().Check(t.Context()); err != nil {
 		t.Error(err)
 	}
-	alien := projecttest.New(t, w.db, w.home.ID, projecttest.Named("alien"), projecttest.Visible(access.Open))
+	alien := projecttest.New(t, w.db, w.home.ID, projecttest.Named("alien"), projecttest.Visible(access.Public))
 	repositorytest.New(t, w.db, w.store, alien, repositorytest.Files{"x": "1"})
 	dev.Do(t, "POST", w.at("/repository/commits"), fmt.Sprintf(
 		`{"branch":"b","start_branch":"main","start_project":%d,"commit_message":"m","actions":[{"action":"create","file_path":"n"}]}`, alien.ID)).WantStatus(t, 403)

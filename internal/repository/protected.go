@@ -192,7 +192,7 @@ func (s *Service) writer(ctx context.Context, by access.Actor, p *project.Projec
 		return Writer{UserID: by.ID(), Role: access.Owner, Admin: true, May: true, Web: true}, nil
 	}
 	w := Writer{
-		UserID: by.ID(), Role: p.Role, Admin: by.Admin(), May: access.Holds(by, access.PushCode, p.Place()), Web: via == ViaAPI,
+		UserID: by.ID(), Role: p.Role, Admin: by.Admin(), May: access.Holds(by, access.PushCode, p.Target()), Web: via == ViaAPI,
 	}
 	if by.Credential.Kind == access.DeployKey {
 		// It pushes where whoever made it may, and to protected refs where it

@@ -164,7 +164,7 @@ func (a *Attempt) Close() {
 // MayPush reports whether an actor may write to the repository at all; the
 // rules about single refs come on top.
 func MayPush(by access.Actor, p *project.Project) bool {
-	return !p.Archived && p.Features.Repository != project.Off && access.Holds(by, access.PushCode, p.Place())
+	return !p.Archived && p.Features.Repository != project.Off && access.Holds(by, access.PushCode, p.Target())
 }
 
 // Pushed reports whether someone ever pushed to the repository of a project.

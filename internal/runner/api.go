@@ -28,25 +28,25 @@ func (s *Service) ownEndpoints() []httpapi.Endpoint {
 		httpapi.Do(httpapi.Spec{
 			Route: "POST /user/runners", Needs: access.SignIn, Scopes: []access.Scope{access.ScopeCreateRunner}, Status: http.StatusCreated,
 			Summary: "Create a runner for the instance, a group or a project.", Note: "The token is shown this one time.",
-			Also: "who does not administer the instance, or own the group or project, is answered with status 403",
+			ExtraRefusals: "who does not administer the instance, or own the group or project, is answered with status 403",
 		}, s.handleCreate),
 		httpapi.Do(httpapi.Spec{
 			Route: "POST /runners", Needs: access.BySecret, Status: http.StatusCreated,
 			Summary: "Register a runner with a registration token.", Note: "Deprecated; create runners with POST /user/runners.",
-			Also: "a token that is not for registration is answered with status 403",
+			ExtraRefusals: "a token that is not for registration is answered with status 403",
 		}, s.handleRegister),
 		httpapi.Do(httpapi.Spec{
-			Route: "POST /runners/verify", Needs: access.BySecret, Summary: "Check the token of a runner.", Also: byToken,
+			Route: "POST /runners/verify", Needs: access.BySecret, Summary: "Check the token of a runner.", ExtraRefusals: byToken,
 		}, s.handleVerify),
 		httpapi.Do(httpapi.Spec{
-			Route: "DELETE /runners", Needs: access.BySecret, Summary: "Remove a runner by its token.", Also: byToken,
+			Route: "DELETE /runners", Needs: access.BySecret, Summary: "Remove a runner by its token.", ExtraRefusals: byToken,
 		}, s.handleUnregister),
 		httpapi.Do(httpapi.Spec{
-			Route: "DELETE /runners/managers", Needs: access.BySecret, Summary: "Forget a machine that uses the token of a runner.", Also: byToken,
+			Route: "DELETE /runners/managers", Needs: access.BySecret, Summary: "Forget a machine that uses the token of a runner.", ExtraRefusals: byToken,
 		}, s.handleForget),
 		httpapi.Do(httpapi.Spec{
 			Route: "POST /runners/reset_authentication_token", Needs: access.BySecret, Status: http.StatusCreated,
-			Summary: "Replace the token of a runner by itself.", Also: byToken,
+			Summary: "Replace the token of a runner by itself.", ExtraRefusals: byToken,
 		}, s.handleResetOwn),
 	}
 }
@@ -59,13 +59,13 @@ func (s *Service) adminEndpoints() []httpapi.Endpoint {
 		httpapi.Do(httpapi.Spec{Route: "GET /runners/all", Needs: access.Administer, Summary: "List all runners."}, s.handleListAll),
 		httpapi.Do(httpapi.Spec{
 			Route: "GET /runners/{id:digits}", Needs: access.SignIn, Summary: "Show a runner.",
-			Also: "who maintains no project that the runner serves, and does not manage it, is answered with status 403; runners of the instance are for all",
+			ExtraRefusals: "who maintains no project that the runner serves, and does not manage it, is answered with status 403; runners of the instance are for all",
 		}, s.handleGet),
-		httpapi.Do(httpapi.Spec{Route: "PUT /runners/{id:digits}", Needs: access.SignIn, Summary: "Change a runner.", Also: owners}, s.handleUpdate),
-		httpapi.Do(httpapi.Spec{Route: "DELETE /runners/{id:digits}", Needs: access.SignIn, Summary: "Remove a runner.", Also: owners}, s.handleRemove),
+		httpapi.Do(httpapi.Spec{Route: "PUT /runners/{id:digits}", Needs: access.SignIn, Summary: "Change a runner.", ExtraRefusals: owners}, s.handleUpdate),
+		httpapi.Do(httpapi.Spec{Route: "DELETE /runners/{id:digits}", Needs: access.SignIn, Summary: "Remove a runner.", ExtraRefusals: owners}, s.handleRemove),
 		httpapi.Do(httpapi.Spec{
 			Route: "POST /runners/{id:digits}/reset_authentication_token", Needs: access.SignIn, Status: http.StatusCreated,
-			Summary: "Replace the token of a runner.", Also: owners,
+			Summary: "Replace the token of a runner.", ExtraRefusals: owners,
 		}, s.handleReset),
 		httpapi.Do(httpapi.Spec{
 			Route: "POST /runners/reset_registration_token", Needs: access.Administer, Status: http.StatusCreated,
@@ -81,7 +81,7 @@ func (s *Service) placeEndpoints() []httpapi.Endpoint {
 		}, s.handleListProject),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST /projects/{id}/runners", Needs: access.AdminProjectRunners, Status: http.StatusCreated,
-			Summary: "Let a runner serve a project.", Also: "who does not manage the runner, too, is answered with status 403",
+			Summary: "Let a runner serve a project.", ExtraRefusals: "who does not manage the runner, too, is answered with status 403",
 		}, s.handleAssign),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "DELETE /projects/{id}/runners/{runner_id:digits}", Needs: access.AdminProjectRunners,

@@ -197,7 +197,7 @@ func (s *Service) target(ctx context.Context, by access.Actor, t Target) (place,
 		}
 	case Group:
 		g, err := s.deps.Groups.Find(ctx, by, t.GroupID)
-		if err == nil && access.Holds(by, access.AdminGroupRunners, g.Place()) {
+		if err == nil && access.Holds(by, access.AdminGroupRunners, g.Target()) {
 			return inGroup(g.ID, g.Entity()), nil
 		}
 		if err != nil && !fault.Is(err, fault.NotFound) {
@@ -205,7 +205,7 @@ func (s *Service) target(ctx context.Context, by access.Actor, t Target) (place,
 		}
 	case Project:
 		p, err := s.deps.Projects.Find(ctx, by, t.ProjectID)
-		if err == nil && access.Holds(by, access.CreateProjectRunner, p.Place()) {
+		if err == nil && access.Holds(by, access.CreateProjectRunner, p.Target()) {
 			return inProject(p.ID, p.Entity()), nil
 		}
 		if err != nil && !fault.Is(err, fault.NotFound) {
@@ -504,7 +504,7 @@ func (s *Service) uses(ctx context.Context, by access.Actor, r Runner) (bool, er
 		if fault.Is(err, fault.NotFound) {
 			return false, nil
 		}
-		return err == nil && access.Holds(by, access.AdminGroupRunners, g.Place()), err
+		return err == nil && access.Holds(by, access.AdminGroupRunners, g.Target()), err
 	}
 	return postgres.Value[bool](ctx, s.deps.DB, sqlMaintains, by.ID(), s.deps.Clock.Now().UTC(), r.ID)
 }

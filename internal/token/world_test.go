@@ -117,9 +117,9 @@ func probes() []httpapi.Endpoint {
 		httpapi.Do(httpapi.Spec{Route: "POST /probe", Needs: access.SignIn, Summary: "Write."}, who),
 		httpapi.Do(httpapi.Spec{Route: "GET /probe/users", Needs: access.SignIn, Scopes: []access.Scope{access.ScopeReadUser}, Summary: "Read."}, who),
 		httpapi.Do(httpapi.Spec{Route: "POST /probe/users", Needs: access.SignIn, Scopes: []access.Scope{access.ScopeReadUser}, Summary: "Write."}, who),
-		httpapi.Do(httpapi.Spec{Route: "GET /probe/open", Needs: access.Public, Summary: "Read."}, who),
-		httpapi.Do(httpapi.Spec{Route: "POST /probe/open", Needs: access.Public, Summary: "Write."}, who),
-		httpapi.Do(httpapi.Spec{Route: "GET /probe/job", Needs: access.Public, JobToken: true, Summary: "Read."}, who),
+		httpapi.Do(httpapi.Spec{Route: "GET /probe/open", Needs: access.Anyone, Summary: "Read."}, who),
+		httpapi.Do(httpapi.Spec{Route: "POST /probe/open", Needs: access.Anyone, Summary: "Write."}, who),
+		httpapi.Do(httpapi.Spec{Route: "GET /probe/job", Needs: access.Anyone, JobToken: true, Summary: "Read."}, who),
 		httpapi.Do(httpapi.Spec{Route: "GET /probe/admin", Needs: access.Administer, Summary: "Read."}, who),
 		httpapi.Do(httpapi.Spec{Route: "POST /probe/access_tokens/{id}/rotate", Needs: access.SignIn, Summary: "Write."},
 			func(ctx context.Context, call httpapi.Call[httpapi.None, struct {

@@ -41,7 +41,7 @@ func On[P interface{ user() int64 }, R any](
 func (s *Service) Endpoints() []httpapi.Endpoint {
 	own := []httpapi.Endpoint{
 		httpapi.Do(httpapi.Spec{
-			Route: "GET /users", Needs: access.Public, Scopes: readUser, Summary: "List users.",
+			Route: "GET /users", Needs: access.Anyone, Scopes: readUser, Summary: "List users.",
 			Forms: []any{publicUser{}, adminUser{}},
 			Note:  "Paging by offset is deprecated; use keyset pagination.",
 		}, s.handleList),
@@ -109,7 +109,7 @@ type success struct {
 func (s *Service) decision(verb, summary, refusal string, status int, do func(context.Context, access.Actor, int64) error) httpapi.Endpoint {
 	return httpapi.Do(httpapi.Spec{
 		Route: "POST /users/{id:digits}/" + verb, Needs: access.SignIn, Status: status, Summary: summary,
-		Also: "administrators only",
+		ExtraRefusals: "administrators only",
 	}, func(ctx context.Context, call httpapi.Call[httpapi.None, Ref]) (success, error) {
 		if !call.Actor.Admin() {
 			return success{}, fault.WithMessage(fault.Forbidden, "%s", refusal)

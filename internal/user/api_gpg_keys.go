@@ -31,7 +31,7 @@ func (s *Service) gpgKeyEndpoints() []httpapi.Endpoint {
 			Summary: "Revoke a GPG key of the authenticated user.",
 		}, s.loadOwnGPGKey, s.handleRevokeOwnGPGKey),
 		httpapi.On(httpapi.Spec{
-			Route: "GET /users/{id:digits}/gpg_keys", Needs: access.Public, Scopes: readUser,
+			Route: "GET /users/{id:digits}/gpg_keys", Needs: access.Anyone, Scopes: readUser,
 			Summary: "List the GPG keys of a user.",
 		}, s.loadShown, s.handleGPGKeys),
 		On(s, httpapi.Spec{
@@ -39,7 +39,7 @@ func (s *Service) gpgKeyEndpoints() []httpapi.Endpoint {
 			Status: http.StatusCreated, Summary: "Add a GPG key to a user.",
 		}, s.handleAddGPGKey),
 		httpapi.On(httpapi.Spec{
-			Route: "GET /users/{id:digits}/gpg_keys/{key_id}", Needs: access.Public, Scopes: readUser,
+			Route: "GET /users/{id:digits}/gpg_keys/{key_id}", Needs: access.Anyone, Scopes: readUser,
 			Summary: "Get a GPG key of a user.",
 		}, s.loadGPGKey, handleUserGPGKey),
 		httpapi.On(httpapi.Spec{

@@ -29,11 +29,11 @@ func (s *Service) sshKeyEndpoints() []httpapi.Endpoint {
 			Summary: "Remove an SSH key from the authenticated user.",
 		}, s.loadOwnSSHKey, s.handleRemoveOwnSSHKey),
 		httpapi.On(httpapi.Spec{
-			Route: "GET /users/{id_or_username}/keys", Needs: access.Public, Scopes: readUser,
+			Route: "GET /users/{id_or_username}/keys", Needs: access.Anyone, Scopes: readUser,
 			Summary: "List the SSH keys of a user.",
 		}, s.loadNamed, s.handleSSHKeys),
 		httpapi.On(httpapi.Spec{
-			Route: "GET /users/{id:digits}/keys/{key_id}", Needs: access.Public, Scopes: readUser,
+			Route: "GET /users/{id:digits}/keys/{key_id}", Needs: access.Anyone, Scopes: readUser,
 			Summary: "Get an SSH key of a user.",
 		}, s.loadSSHKey, s.handleSSHKey),
 		On(s, httpapi.Spec{

@@ -15,7 +15,7 @@ func (s *Service) statusEndpoints() []httpapi.Endpoint {
 			Summary: "Get the status of the authenticated user.",
 		}, s.handleOwnStatus),
 		httpapi.Do(httpapi.Spec{
-			Route: "GET /users/{id_or_username}/status", Needs: access.Public, Scopes: readUser,
+			Route: "GET /users/{id_or_username}/status", Needs: access.Anyone, Scopes: readUser,
 			Summary: "Get the status of a user.",
 		}, s.handleStatus),
 		httpapi.Do(httpapi.Spec{

@@ -37,7 +37,7 @@ func TestTheMatrixOfAbilities(t *testing.T) {
 		can                      access.Ability
 		anonymous, member, admin fault.Kind
 	}{
-		{access.Public, ok, ok, ok},
+		{access.Anyone, ok, ok, ok},
 		{access.ReadProfiles, fault.Forbidden, ok, ok},
 		{access.SignIn, fault.Unauthenticated, ok, ok},
 		{access.Administer, fault.Unauthenticated, fault.Forbidden, ok},
@@ -61,7 +61,7 @@ func TestEveryRuleIsWhole(t *testing.T) {
 			t.Errorf("rule %+v is empty, unexplained or there twice", r)
 		}
 		seen[r.Ability] = true
-		if r.From == access.Anonymous && r.Ability != access.Public && r.Ability != access.BySecret && (!r.Read || !r.Seen) {
+		if r.From == access.Anonymous && r.Ability != access.Anyone && r.Ability != access.BySecret && (!r.Read || !r.PublicToo) {
 			t.Errorf("%s is open without being called public", r.Ability)
 		}
 	}
@@ -90,26 +90,26 @@ func TestRanksHaveNames(t *testing.T) {
 }
 
 // What is closed is closed to all, what is for members is for those whose role
-// would do on a private place, and what is frozen can be read.
+// would do on a private target, and what is frozen can be read.
 func TestPE07_AFeatureIsPartOfEveryAbilityAboutIt(t *testing.T) {
 	t.Parallel()
 	auditor := access.Actor{Person: &access.Person{ID: 3, Auditor: true}}
 	code := []access.Feature{access.Code}
-	open := access.Place{Visibility: access.Open}
-	as := func(role access.Role, change func(*access.Place)) access.Place {
+	open := access.Target{Visibility: access.Public}
+	as := func(role access.Role, change func(*access.Target)) access.Target {
 		p := open
 		p.Role = role
 		change(&p)
 		return p
 	}
-	off := func(p *access.Place) { p.Off = code }
-	private := func(p *access.Place) { p.Private = code }
-	frozen := func(p *access.Place) { p.Frozen = true }
+	off := func(p *access.Target) { p.Off = code }
+	private := func(p *access.Target) { p.Private = code }
+	frozen := func(p *access.Target) { p.Frozen = true }
 	for _, c := range []struct {
 		fact  string
 		actor access.Actor
 		can   access.Ability
-		in    access.Place
+		in    access.Target
 		want  bool
 	}{
 		{"a stranger reads", anonymous, access.ReadCode, open, true},

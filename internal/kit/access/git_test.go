@@ -46,19 +46,19 @@ func TestAuditorsReadAndChangeNothing(t *testing.T) {
 	t.Parallel()
 	auditor := access.Actor{Person: &access.Person{ID: 1, Auditor: true}}
 	for _, r := range access.Policy {
-		if r.Where == access.OnInstance || r.Seen {
-			continue // what anyone holds who sees the place is no question of auditing
+		if r.Level == access.OnInstance || r.PublicToo {
+			continue // what anyone holds who sees the target is no question of auditing
 		}
-		if got := access.Holds(auditor, r.Ability, access.Place{Visibility: access.Private}); got != r.Read {
+		if got := access.Holds(auditor, r.Ability, access.Target{Visibility: access.Private}); got != r.Read {
 			t.Errorf("an auditor holds %s: %t", r.Ability, got)
 		}
 	}
-	if !access.Holds(auditor, access.ReadCode, access.Place{Visibility: access.Private}) {
+	if !access.Holds(auditor, access.ReadCode, access.Target{Visibility: access.Private}) {
 		t.Error("an auditor does not read the code of a private project")
 	}
 }
 
-func TestWhoSeesAPlace(t *testing.T) {
+func TestWhoSeesATarget(t *testing.T) {
 	t.Parallel()
 	people := map[string]access.Actor{
 		"a stranger": {}, "somebody": {Person: &access.Person{ID: 1}}, "somebody external": {Person: &access.Person{ID: 2, External: true}},
@@ -67,19 +67,19 @@ func TestWhoSeesAPlace(t *testing.T) {
 	for visibility, seers := range map[access.Visibility][]string{
 		access.Private:  {"an auditor", "an administrator"},
 		access.Internal: {"somebody", "an auditor", "an administrator"},
-		access.Open:     {"a stranger", "somebody", "somebody external", "an auditor", "an administrator"},
+		access.Public:   {"a stranger", "somebody", "somebody external", "an auditor", "an administrator"},
 	} {
 		sees := map[string]bool{}
 		for _, name := range seers {
 			sees[name] = true
 		}
 		for name, actor := range people {
-			if got := access.Sees(actor, access.Place{Visibility: visibility}); got != sees[name] {
-				t.Errorf("%s sees a place that is %s: %t", name, visibility, got)
+			if got := access.Sees(actor, access.Target{Visibility: visibility}); got != sees[name] {
+				t.Errorf("%s sees a target that is %s: %t", name, visibility, got)
 			}
 		}
-		if !access.Sees(people["somebody external"], access.Place{Visibility: visibility, Role: access.Guest}) {
-			t.Errorf("a member does not see a place that is %s", visibility)
+		if !access.Sees(people["somebody external"], access.Target{Visibility: visibility, Role: access.Guest}) {
+			t.Errorf("a member does not see a target that is %s", visibility)
 		}
 	}
 }

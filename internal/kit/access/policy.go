@@ -12,7 +12,7 @@ type Ability string
 
 // On the whole instance.
 const (
-	Public       Ability = "public"        // anyone
+	Anyone       Ability = "public"        // anyone
 	BySecret     Ability = "by_secret"     // whoever has the secret that the endpoint asks for by itself
 	ReadProfiles Ability = "read_profiles" // look at other people
 	SignIn       Ability = "sign_in"       // act as oneself
@@ -100,13 +100,13 @@ const (
 
 func (r Rank) String() string { return [...]string{"anonymous", "signed in", "administrator"}[r] }
 
-// Where says what an ability is about.
-type Where string
+// Level says what an ability is about.
+type Level string
 
 const (
-	OnInstance Where = "instance"
-	InGroup    Where = "group"
-	InProject  Where = "project"
+	OnInstance Level = "instance"
+	InGroup    Level = "group"
+	InProject  Level = "project"
 )
 
 // Feature is a part of a project that can be closed, or kept to its members.
@@ -120,85 +120,85 @@ const (
 
 // Rule says who holds an ability, and how those who do not are told.
 type Rule struct {
-	Ability Ability
-	Where   Where
-	From    Rank // who may hold it at all
-	Role    Role // from which role in the place
-	Seen    bool // those who see the place without a role hold it too
-	Read    bool // changes nothing: auditors hold it
-	Of      Feature
-	Meaning string
-	Refusal error // for anonymous callers; nil asks them to sign in
+	Ability   Ability
+	Level     Level
+	From      Rank // who may hold it at all
+	Role      Role // from which role in the target
+	PublicToo bool // those who see the target without a role hold it too
+	Read      bool // changes nothing: auditors hold it
+	Of        Feature
+	Meaning   string
+	Refusal   error // for anonymous callers; nil asks them to sign in
 }
 
 // Policy is the whole table; docs/api/permissions.md is made from it.
 var Policy = []Rule{
-	{Ability: Public, Where: OnInstance, From: Anonymous, Meaning: "anyone, signed in or not"},
-	{Ability: BySecret, Where: OnInstance, From: Anonymous, Meaning: "whoever has the secret that the endpoint asks for: the token of a runner, a job or a trigger"},
-	{Ability: ReadProfiles, Where: OnInstance, From: Member, Meaning: "look at other people's profiles",
+	{Ability: Anyone, Level: OnInstance, From: Anonymous, Meaning: "anyone, signed in or not"},
+	{Ability: BySecret, Level: OnInstance, From: Anonymous, Meaning: "whoever has the secret that the endpoint asks for: the token of a runner, a job or a trigger"},
+	{Ability: ReadProfiles, Level: OnInstance, From: Member, Meaning: "look at other people's profiles",
 		Refusal: fault.WithReason(fault.Forbidden, "Not authorized!")},
-	{Ability: SignIn, Where: OnInstance, From: Member, Meaning: "act as oneself"},
-	{Ability: Administer, Where: OnInstance, From: Administrator, Meaning: "administer the instance"},
+	{Ability: SignIn, Level: OnInstance, From: Member, Meaning: "act as oneself"},
+	{Ability: Administer, Level: OnInstance, From: Administrator, Meaning: "administer the instance"},
 
-	{Ability: ReadGroup, Where: InGroup, Role: MinimalAccess, Seen: true, Read: true, Meaning: "see a group"},
-	{Ability: ReadGroupMembers, Where: InGroup, From: Member, Role: Guest, Seen: true, Read: true, Meaning: "see who is in a group"},
-	{Ability: AskToJoinGroup, Where: InGroup, From: Member, Seen: true, Meaning: "ask to join a group"},
-	{Ability: LeaveGroup, Where: InGroup, From: Member, Role: MinimalAccess, Seen: true, Meaning: "withdraw from a group"},
-	{Ability: CreateProject, Where: InGroup, From: Member, Role: Developer, Meaning: "create projects in a group; the group may ask for more"},
-	{Ability: CreateSubgroup, Where: InGroup, From: Member, Role: Owner, Meaning: "create subgroups; the group may ask for less"},
-	{Ability: UpdateGroup, Where: InGroup, From: Member, Role: Owner, Meaning: "change a group"},
-	{Ability: DeleteGroup, Where: InGroup, From: Member, Role: Owner, Meaning: "delete a group"},
-	{Ability: TransferGroup, Where: InGroup, From: Member, Role: Owner, Meaning: "move a group"},
-	{Ability: ShareGroup, Where: InGroup, From: Member, Role: Owner, Meaning: "let another group into a group"},
-	{Ability: AdminGroupMembers, Where: InGroup, From: Member, Role: Owner, Meaning: "manage the members of a group"},
-	{Ability: AdminGroupTokens, Where: InGroup, From: Member, Role: Owner, Meaning: "manage the access tokens of a group"},
-	{Ability: AdminGroupDeploys, Where: InGroup, From: Member, Role: Owner, Meaning: "manage the deploy tokens of a group"},
-	{Ability: AdminGroupRunners, Where: InGroup, From: Member, Role: Owner, Meaning: "manage the runners of a group"},
-	{Ability: AdminGroupVariables, Where: InGroup, From: Member, Role: Owner, Meaning: "see and change the CI/CD variables of a group"},
+	{Ability: ReadGroup, Level: InGroup, Role: MinimalAccess, PublicToo: true, Read: true, Meaning: "see a group"},
+	{Ability: ReadGroupMembers, Level: InGroup, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "see who is in a group"},
+	{Ability: AskToJoinGroup, Level: InGroup, From: Member, PublicToo: true, Meaning: "ask to join a group"},
+	{Ability: LeaveGroup, Level: InGroup, From: Member, Role: MinimalAccess, PublicToo: true, Meaning: "withdraw from a group"},
+	{Ability: CreateProject, Level: InGroup, From: Member, Role: Developer, Meaning: "create projects in a group; the group may ask for more"},
+	{Ability: CreateSubgroup, Level: InGroup, From: Member, Role: Owner, Meaning: "create subgroups; the group may ask for less"},
+	{Ability: UpdateGroup, Level: InGroup, From: Member, Role: Owner, Meaning: "change a group"},
+	{Ability: DeleteGroup, Level: InGroup, From: Member, Role: Owner, Meaning: "delete a group"},
+	{Ability: TransferGroup, Level: InGroup, From: Member, Role: Owner, Meaning: "move a group"},
+	{Ability: ShareGroup, Level: InGroup, From: Member, Role: Owner, Meaning: "let another group into a group"},
+	{Ability: AdminGroupMembers, Level: InGroup, From: Member, Role: Owner, Meaning: "manage the members of a group"},
+	{Ability: AdminGroupTokens, Level: InGroup, From: Member, Role: Owner, Meaning: "manage the access tokens of a group"},
+	{Ability: AdminGroupDeploys, Level: InGroup, From: Member, Role: Owner, Meaning: "manage the deploy tokens of a group"},
+	{Ability: AdminGroupRunners, Level: InGroup, From: Member, Role: Owner, Meaning: "manage the runners of a group"},
+	{Ability: AdminGroupVariables, Level: InGroup, From: Member, Role: Owner, Meaning: "see and change the CI/CD variables of a group"},
 
-	{Ability: ReadProject, Where: InProject, Role: Guest, Seen: true, Read: true, Meaning: "see a project"},
-	{Ability: ReadCode, Where: InProject, Of: Code, Role: Reporter, Seen: true, Read: true, Meaning: "read the code of a project"},
-	{Ability: ReadProjectMembers, Where: InProject, From: Member, Role: Guest, Seen: true, Read: true, Meaning: "see who is in a project"},
-	{Ability: StarProject, Where: InProject, From: Member, Role: Guest, Seen: true, Read: true, Meaning: "star a project"},
-	{Ability: ForkProject, Where: InProject, Of: Code, From: Member, Role: Reporter, Seen: true, Read: true, Meaning: "fork a project"},
-	{Ability: AskToJoinProject, Where: InProject, From: Member, Seen: true, Read: true, Meaning: "ask to join a project"},
-	{Ability: LeaveProject, Where: InProject, From: Member, Role: Guest, Seen: true, Read: true, Meaning: "withdraw from a project"},
-	{Ability: CommentCode, Where: InProject, Of: Code, From: Member, Role: Reporter, Seen: true, Meaning: "comment on the code of a project"},
-	{Ability: PushCode, Where: InProject, Of: Code, From: Member, Role: Developer, Meaning: "write to the repository of a project"},
-	{Ability: SetCommitStatus, Where: InProject, Of: Code, From: Member, Role: Developer, Meaning: "say how a commit fares elsewhere"},
-	{Ability: AdminProtection, Where: InProject, Of: Code, From: Member, Role: Maintainer, Meaning: "protect branches and tags"},
-	{Ability: AdminDeployKeys, Where: InProject, Of: Code, From: Member, Role: Maintainer, Meaning: "manage the deploy keys of a project"},
-	{Ability: ReadPipelines, Where: InProject, Of: Pipelines, Role: Reporter, Seen: true, Read: true, Meaning: "see the pipelines of a project; guests where jobs are public"},
-	{Ability: ReadJobs, Where: InProject, Of: Jobs, From: Member, Role: Reporter, Seen: true, Read: true, Meaning: "see jobs and their logs; guests and strangers where jobs are public"},
-	{Ability: ReadDebugLogs, Where: InProject, From: Member, Role: Developer, Meaning: "read the logs of jobs that print all that they do"},
-	{Ability: ViewJobs, Where: InProject, Of: Jobs, Role: Reporter, Seen: true, Read: true, Meaning: "see jobs and their logs on pages; guests and strangers, also without an account, where jobs are public"},
-	{Ability: DownloadArtifacts, Where: InProject, Of: Jobs, Role: Reporter, Seen: true, Read: true, Meaning: "fetch what jobs leave; guests and strangers where jobs are public"},
-	{Ability: DownloadPrivateFiles, Where: InProject, Of: Jobs, From: Member, Role: Developer, Read: true, Meaning: "fetch what jobs leave for developers"},
-	{Ability: DownloadGuardedFiles, Where: InProject, Of: Jobs, From: Member, Role: Maintainer, Read: true, Meaning: "fetch what jobs leave for maintainers"},
-	{Ability: CreatePipeline, Where: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "start pipelines"},
-	{Ability: UpdateJobs, Where: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "cancel, retry and play jobs"},
-	{Ability: EraseJobs, Where: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "erase jobs: their own; maintainers any"},
-	{Ability: ReadPipelineVariables, Where: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "read the variables of their own pipelines; maintainers of any"},
-	{Ability: ReadAllPipelineVariables, Where: InProject, Of: Pipelines, From: Member, Role: Maintainer, Meaning: "read the variables of all pipelines"},
-	{Ability: AdminSchedules, Where: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "schedule pipelines"},
-	{Ability: UseResourceGroups, Where: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "see and set resource groups"},
-	{Ability: TakeSchedules, Where: InProject, Of: Pipelines, From: Member, Role: Maintainer, Meaning: "take over the schedules of others"},
-	{Ability: AdminTriggers, Where: InProject, Of: Pipelines, From: Member, Role: Maintainer, Meaning: "manage the trigger tokens of a project"},
-	{Ability: DeleteArtifacts, Where: InProject, Of: Pipelines, From: Member, Role: Maintainer, Meaning: "delete what jobs left"},
-	{Ability: DeletePipeline, Where: InProject, Of: Pipelines, From: Member, Role: Owner, Meaning: "delete pipelines"},
-	{Ability: UpdateProject, Where: InProject, From: Member, Role: Maintainer, Meaning: "change a project"},
-	{Ability: ShareProject, Where: InProject, From: Member, Role: Maintainer, Meaning: "let a group into a project"},
-	{Ability: AdminProjectMembers, Where: InProject, From: Member, Role: Maintainer, Meaning: "manage the members of a project"},
-	{Ability: AdminProjectTokens, Where: InProject, From: Member, Role: Maintainer, Meaning: "manage the access tokens of a project"},
-	{Ability: AdminProjectDeploys, Where: InProject, From: Member, Role: Maintainer, Meaning: "manage the deploy tokens of a project"},
-	{Ability: AdminProjectRunners, Where: InProject, From: Member, Role: Maintainer, Meaning: "manage the runners of a project"},
-	{Ability: AdminProjectVariables, Where: InProject, From: Member, Role: Maintainer, Meaning: "see and change the CI/CD variables of a project"},
-	{Ability: CreateProjectRunner, Where: InProject, From: Member, Role: Owner, Meaning: "create runners for a project"},
-	{Ability: ChangeVisibility, Where: InProject, From: Member, Role: Owner, Meaning: "change who sees a project"},
-	{Ability: ArchiveProject, Where: InProject, From: Member, Role: Owner, Meaning: "archive and unarchive a project"},
-	{Ability: TransferProject, Where: InProject, From: Member, Role: Owner, Meaning: "move a project"},
-	{Ability: UnlinkFork, Where: InProject, From: Member, Role: Owner, Meaning: "cut a fork from its source"},
-	{Ability: DeleteProject, Where: InProject, From: Member, Role: Owner, Meaning: "delete a project"},
+	{Ability: ReadProject, Level: InProject, Role: Guest, PublicToo: true, Read: true, Meaning: "see a project"},
+	{Ability: ReadCode, Level: InProject, Of: Code, Role: Reporter, PublicToo: true, Read: true, Meaning: "read the code of a project"},
+	{Ability: ReadProjectMembers, Level: InProject, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "see who is in a project"},
+	{Ability: StarProject, Level: InProject, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "star a project"},
+	{Ability: ForkProject, Level: InProject, Of: Code, From: Member, Role: Reporter, PublicToo: true, Read: true, Meaning: "fork a project"},
+	{Ability: AskToJoinProject, Level: InProject, From: Member, PublicToo: true, Read: true, Meaning: "ask to join a project"},
+	{Ability: LeaveProject, Level: InProject, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "withdraw from a project"},
+	{Ability: CommentCode, Level: InProject, Of: Code, From: Member, Role: Reporter, PublicToo: true, Meaning: "comment on the code of a project"},
+	{Ability: PushCode, Level: InProject, Of: Code, From: Member, Role: Developer, Meaning: "write to the repository of a project"},
+	{Ability: SetCommitStatus, Level: InProject, Of: Code, From: Member, Role: Developer, Meaning: "say how a commit fares elsewhere"},
+	{Ability: AdminProtection, Level: InProject, Of: Code, From: Member, Role: Maintainer, Meaning: "protect branches and tags"},
+	{Ability: AdminDeployKeys, Level: InProject, Of: Code, From: Member, Role: Maintainer, Meaning: "manage the deploy keys of a project"},
+	{Ability: ReadPipelines, Level: InProject, Of: Pipelines, Role: Reporter, PublicToo: true, Read: true, Meaning: "see the pipelines of a project; guests where jobs are public"},
+	{Ability: ReadJobs, Level: InProject, Of: Jobs, From: Member, Role: Reporter, PublicToo: true, Read: true, Meaning: "see jobs and their logs; guests and strangers where jobs are public"},
+	{Ability: ReadDebugLogs, Level: InProject, From: Member, Role: Developer, Meaning: "read the logs of jobs that print all that they do"},
+	{Ability: ViewJobs, Level: InProject, Of: Jobs, Role: Reporter, PublicToo: true, Read: true, Meaning: "see jobs and their logs on pages; guests and strangers, also without an account, where jobs are public"},
+	{Ability: DownloadArtifacts, Level: InProject, Of: Jobs, Role: Reporter, PublicToo: true, Read: true, Meaning: "fetch what jobs leave; guests and strangers where jobs are public"},
+	{Ability: DownloadPrivateFiles, Level: InProject, Of: Jobs, From: Member, Role: Developer, Read: true, Meaning: "fetch what jobs leave for developers"},
+	{Ability: DownloadGuardedFiles, Level: InProject, Of: Jobs, From: Member, Role: Maintainer, Read: true, Meaning: "fetch what jobs leave for maintainers"},
+	{Ability: CreatePipeline, Level: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "start pipelines"},
+	{Ability: UpdateJobs, Level: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "cancel, retry and play jobs"},
+	{Ability: EraseJobs, Level: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "erase jobs: their own; maintainers any"},
+	{Ability: ReadPipelineVariables, Level: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "read the variables of their own pipelines; maintainers of any"},
+	{Ability: ReadAllPipelineVariables, Level: InProject, Of: Pipelines, From: Member, Role: Maintainer, Meaning: "read the variables of all pipelines"},
+	{Ability: AdminSchedules, Level: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "schedule pipelines"},
+	{Ability: UseResourceGroups, Level: InProject, Of: Pipelines, From: Member, Role: Developer, Meaning: "see and set resource groups"},
+	{Ability: TakeSchedules, Level: InProject, Of: Pipelines, From: Member, Role: Maintainer, Meaning: "take over the schedules of others"},
+	{Ability: AdminTriggers, Level: InProject, Of: Pipelines, From: Member, Role: Maintainer, Meaning: "manage the trigger tokens of a project"},
+	{Ability: DeleteArtifacts, Level: InProject, Of: Pipelines, From: Member, Role: Maintainer, Meaning: "delete what jobs left"},
+	{Ability: DeletePipeline, Level: InProject, Of: Pipelines, From: Member, Role: Owner, Meaning: "delete pipelines"},
+	{Ability: UpdateProject, Level: InProject, From: Member, Role: Maintainer, Meaning: "change a project"},
+	{Ability: ShareProject, Level: InProject, From: Member, Role: Maintainer, Meaning: "let a group into a project"},
+	{Ability: AdminProjectMembers, Level: InProject, From: Member, Role: Maintainer, Meaning: "manage the members of a project"},
+	{Ability: AdminProjectTokens, Level: InProject, From: Member, Role: Maintainer, Meaning: "manage the access tokens of a project"},
+	{Ability: AdminProjectDeploys, Level: InProject, From: Member, Role: Maintainer, Meaning: "manage the deploy tokens of a project"},
+	{Ability: AdminProjectRunners, Level: InProject, From: Member, Role: Maintainer, Meaning: "manage the runners of a project"},
+	{Ability: AdminProjectVariables, Level: InProject, From: Member, Role: Maintainer, Meaning: "see and change the CI/CD variables of a project"},
+	{Ability: CreateProjectRunner, Level: InProject, From: Member, Role: Owner, Meaning: "create runners for a project"},
+	{Ability: ChangeVisibility, Level: InProject, From: Member, Role: Owner, Meaning: "change who sees a project"},
+	{Ability: ArchiveProject, Level: InProject, From: Member, Role: Owner, Meaning: "archive and unarchive a project"},
+	{Ability: TransferProject, Level: InProject, From: Member, Role: Owner, Meaning: "move a project"},
+	{Ability: UnlinkFork, Level: InProject, From: Member, Role: Owner, Meaning: "cut a fork from its source"},
+	{Ability: DeleteProject, Level: InProject, From: Member, Role: Owner, Meaning: "delete a project"},
 }
 
 // RuleOf finds the rule of an ability.
@@ -246,15 +246,15 @@ func Check(a Actor, can Ability) error {
 	if err := CheckSignedIn(a, can); err != nil {
 		return err
 	}
-	if r, _ := RuleOf(can); r.Where != OnInstance || RankOf(a) < r.From {
+	if r, _ := RuleOf(can); r.Level != OnInstance || RankOf(a) < r.From {
 		return fault.New(fault.Forbidden)
 	}
 	return nil
 }
 
-// CheckIn refuses an actor who does not hold an ability in a place that they
+// CheckIn refuses an actor who does not hold an ability in a target that they
 // see.
-func CheckIn(a Actor, can Ability, p Place) error {
+func CheckIn(a Actor, can Ability, p Target) error {
 	if err := CheckSignedIn(a, can); err != nil {
 		return err
 	}
@@ -265,15 +265,15 @@ func CheckIn(a Actor, can Ability, p Place) error {
 }
 
 // Holds decides: administrators hold everything, auditors whatever changes
-// nothing, everyone else what their role or the openness of the place gives. A
-// feature that is closed is closed to all, and a place that is kept as it is
+// nothing, everyone else what their role or the visibility of the target gives. A
+// feature that is closed is closed to all, and a target that is kept as it is
 // has features to read only.
-func Holds(a Actor, can Ability, p Place) bool {
+func Holds(a Actor, can Ability, p Target) bool {
 	if p.Powerless {
 		a = a.plain()
 	}
 	r, known := RuleOf(can)
-	if !known || r.Where == OnInstance || r.From > RankOf(a) {
+	if !known || r.Level == OnInstance || r.From > RankOf(a) {
 		return false
 	}
 	if r.Of != "" && (slices.Contains(p.Off, r.Of) || (p.Frozen && !r.Read)) {
@@ -289,7 +289,7 @@ func Holds(a Actor, can Ability, p Place) bool {
 	if from > NoRole && p.Role >= from {
 		return true
 	}
-	// A member is never less than a stranger, but on a private place a role
+	// A member is never less than a stranger, but on a private target a role
 	// below the one asked for does not count as seeing it.
-	return r.Seen && !slices.Contains(p.Private, r.Of) && Sees(a, Place{Visibility: p.Visibility})
+	return r.PublicToo && !slices.Contains(p.Private, r.Of) && Sees(a, Target{Visibility: p.Visibility})
 }

@@ -43,20 +43,20 @@ func (r Role) String() string {
 	return "Role " + strconv.Itoa(int(r))
 }
 
-// Visibility says who sees a place without being a member of it.
+// Visibility says who sees a target without being a member of it.
 type Visibility int16
 
 const (
 	Private  Visibility = 0  // members
 	Internal Visibility = 10 // people who are signed in, external ones aside
-	Open     Visibility = 20 // everyone; "public" on the wire
+	Public   Visibility = 20 // everyone; "public" on the wire
 )
 
-var visibilityNames = map[Visibility]string{Private: "private", Internal: "internal", Open: "public"}
+var visibilityNames = map[Visibility]string{Private: "private", Internal: "internal", Public: "public"}
 
 func (v Visibility) String() string { return visibilityNames[v] }
 
-var _ encoding.TextMarshaler = Open
+var _ encoding.TextMarshaler = Public
 
 // MarshalText writes the name.
 func (v Visibility) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
@@ -71,24 +71,24 @@ func ParseVisibility(name string) (Visibility, error) {
 	return 0, fmt.Errorf("access: %q is no visibility", name)
 }
 
-// Place is a group or project as one actor stands in it.
-type Place struct {
+// Target is a group or project as one actor stands in it.
+type Target struct {
 	Visibility Visibility
 	Role       Role             // the actor's
-	Lowered    map[Ability]Role // roles that the place's own settings ask for instead of the policy's
+	Lowered    map[Ability]Role // roles that its own settings ask for instead of the policy's
 	Off        []Feature        // nobody uses these
 	Private    []Feature        // members alone use these
 	Frozen     bool             // no feature is written to
 	Powerless  bool             // rights on the whole instance do not count here
 }
 
-// Sees reports whether an actor may know that a place exists.
-func Sees(a Actor, p Place) bool {
+// Sees reports whether an actor may know that a target exists.
+func Sees(a Actor, p Target) bool {
 	if p.Powerless {
 		a = a.plain()
 	}
 	switch {
-	case a.Admin(), a.Auditor(), p.Role > NoRole, p.Visibility == Open:
+	case a.Admin(), a.Auditor(), p.Role > NoRole, p.Visibility == Public:
 		return true
 	}
 	return p.Visibility == Internal && a.SignedIn() && !a.Person.External

@@ -16,7 +16,7 @@ const maxSecret = 512
 
 // presented finds the credential of a request. The first that is present
 // decides; an unknown one never falls through to the next.
-func (x *exchange) presented() (p access.Presented, found bool) {
+func (x *request) presented() (p access.Presented, found bool) {
 	p = access.Presented{
 		Address: x.about.Address,
 		Reading: x.r.Method == http.MethodGet || x.r.Method == http.MethodHead,

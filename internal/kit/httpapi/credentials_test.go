@@ -19,10 +19,10 @@ func TestTheFirstCredentialDecides(t *testing.T) {
 	t.Parallel()
 	handle := func(context.Context, Call[None, struct{}]) (NoContent, error) { return NoContent{}, nil }
 	d := open(t,
-		Do(Spec{Route: "GET /things", Needs: access.Public}, handle),
-		Do(Spec{Route: "POST /things", Needs: access.Public}, handle),
-		Do(Spec{Route: "GET /job", Needs: access.Public, JobToken: true}, handle),
-		Do(Spec{Route: "POST /personal_access_tokens/{id}/rotate", Needs: access.Public}, handle))
+		Do(Spec{Route: "GET /things", Needs: access.Anyone}, handle),
+		Do(Spec{Route: "POST /things", Needs: access.Anyone}, handle),
+		Do(Spec{Route: "GET /job", Needs: access.Anyone, JobToken: true}, handle),
+		Do(Spec{Route: "POST /personal_access_tokens/{id}/rotate", Needs: access.Anyone}, handle))
 	var (
 		personal = []access.Kind{access.PersonalToken}
 		oauth    = []access.Kind{access.OAuthToken}

@@ -196,7 +196,7 @@ func Permissions(endpoints []Endpoint) string {
 	b.WriteString("# Permissions\n\nMade from the declarations of the endpoints and the policy of `internal/kit/access`; not edited by hand.\n\n")
 	b.WriteString("## Abilities\n\n| Ability | About | Held by | Meaning |\n|---|---|---|---|\n")
 	for _, r := range access.Policy {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.Ability, r.Where, holders(r), r.Meaning)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.Ability, r.Level, holders(r), r.Meaning)
 	}
 	b.WriteString("\nAdministrators hold every ability. Auditors hold those that change nothing. Who does not see a group or project is told that it does not exist.\n")
 	b.WriteString("\n## Endpoints of the instance\n\nA number is the status of the refusal.\n\n")
@@ -219,14 +219,14 @@ func Permissions(endpoints []Endpoint) string {
 		}
 		fmt.Fprintf(&b, "| `%s %s` | `%s` |", e.Method, e.Path, e.Needs)
 		for _, s := range Standings {
-			b.WriteString(" " + verdict(access.CheckIn(s.Actor(), e.Needs, access.Place{Visibility: access.Open, Role: s.Role})) + " |")
+			b.WriteString(" " + verdict(access.CheckIn(s.Actor(), e.Needs, access.Target{Visibility: access.Public, Role: s.Role})) + " |")
 		}
 		b.WriteString("\n")
 	}
 	b.WriteString("\n## Exceptions\n\n")
 	for _, e := range byPath(endpoints) {
-		if e.Also != "" {
-			fmt.Fprintf(&b, "- `%s %s`: %s\n", e.Method, e.Path, e.Also)
+		if e.ExtraRefusals != "" {
+			fmt.Fprintf(&b, "- `%s %s`: %s\n", e.Method, e.Path, e.ExtraRefusals)
 		}
 	}
 	return b.String()
@@ -256,16 +256,16 @@ var Standings = []Standing{
 	{Name: "owner", Known: true, Role: access.Owner}, {Name: "administrator", Known: true, Admin: true},
 }
 
-// Placed reports whether the ability is about a group or project.
+// InOwner reports whether the ability is about a group or project.
 func (e Endpoint) Placed() bool { return e.placed }
 
 func holders(r access.Rule) string {
 	switch {
-	case r.Where != access.OnInstance && r.Seen && r.From == access.Anonymous:
+	case r.Level != access.OnInstance && r.PublicToo && r.From == access.Anonymous:
 		return "everyone who sees it; " + r.Role.String() + " if private"
-	case r.Where != access.OnInstance && r.Seen:
+	case r.Level != access.OnInstance && r.PublicToo:
 		return "everyone signed in who sees it"
-	case r.Where != access.OnInstance:
+	case r.Level != access.OnInstance:
 		return r.Role.String()
 	case r.From == access.Anonymous:
 		return "everyone"
@@ -298,7 +298,7 @@ func Check(endpoints []Endpoint) (breaches []string) {
 		if e.Summary == "" {
 			breach("has no summary")
 		}
-		if e.Needs == access.Public && e.Method != http.MethodGet {
+		if e.Needs == access.Anyone && e.Method != http.MethodGet {
 			breach("is open to everyone and is not a GET")
 		}
 		for _, name := range e.names {

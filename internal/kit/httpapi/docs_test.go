@@ -90,15 +90,15 @@ func TestTheRegistryIsChecked(t *testing.T) {
 		"GET /e/{name} is declared twice",
 	}
 	got := Check([]Endpoint{
-		Do(Spec{Route: "GET /a", Needs: access.Public}, handle),
-		Do(Spec{Route: "POST /a", Summary: "Do.", Needs: access.Public}, handle),
-		described[struct{}, List[int]](Spec{Route: "GET /b", Summary: "List.", Needs: access.Public}),
-		Do(Spec{Route: "GET /c/{id}", Summary: "Show.", Needs: access.Public}, handle),
-		described[silent, int](Spec{Route: "GET /d", Summary: "Show.", Needs: access.Public}),
-		described[thingRef, int](Spec{Route: "GET /e/{id}", Summary: "Show.", Needs: access.Public}),
+		Do(Spec{Route: "GET /a", Needs: access.Anyone}, handle),
+		Do(Spec{Route: "POST /a", Summary: "Do.", Needs: access.Anyone}, handle),
+		described[struct{}, List[int]](Spec{Route: "GET /b", Summary: "List.", Needs: access.Anyone}),
+		Do(Spec{Route: "GET /c/{id}", Summary: "Show.", Needs: access.Anyone}, handle),
+		described[silent, int](Spec{Route: "GET /d", Summary: "Show.", Needs: access.Anyone}),
+		described[thingRef, int](Spec{Route: "GET /e/{id}", Summary: "Show.", Needs: access.Anyone}),
 		described[struct {
 			Name string `param:"name" doc:"Name"`
-		}, int](Spec{Route: "GET /e/{name}", Summary: "Show.", Needs: access.Public}),
+		}, int](Spec{Route: "GET /e/{name}", Summary: "Show.", Needs: access.Anyone}),
 	})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

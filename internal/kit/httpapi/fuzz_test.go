@@ -46,7 +46,7 @@ func FuzzParams(f *testing.F) {
 		"Content-Disposition: form-data; name=\"upload\"; filename=\"a\"\r\n\r\n\x00\r\n--b--\r\n")
 	f.Add("text/plain", "x")
 
-	d := open(f, Do(Spec{Route: "POST /things", Needs: access.Public},
+	d := open(f, Do(Spec{Route: "POST /things", Needs: access.Anyone},
 		func(_ context.Context, call Call[None, fuzzParams]) (fuzzParams, error) {
 			p := call.Params
 			_, err := p.KeysetPaging.Request("id", "desc", Offer{Model: "Thing", OrderBy: []string{"id"}})

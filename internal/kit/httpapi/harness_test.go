@@ -162,20 +162,20 @@ func (l *fakeLimits) MaxOffset() int { return l.maxOffset }
 
 // answer is an open endpoint with a fixed reply.
 func answer[R any](route string, reply R) Endpoint {
-	return Do(Spec{Route: route, Summary: "Answer.", Needs: access.Public},
+	return Do(Spec{Route: route, Summary: "Answer.", Needs: access.Anyone},
 		func(context.Context, Call[None, struct{}]) (R, error) { return reply, nil })
 }
 
 // failing is an open endpoint that fails.
 func failing(route string, err error) Endpoint {
-	return Do(Spec{Route: route, Summary: "Fail.", Needs: access.Public},
+	return Do(Spec{Route: route, Summary: "Fail.", Needs: access.Anyone},
 		func(context.Context, Call[None, struct{}]) (NoContent, error) { return NoContent{}, err })
 }
 
 // capture is an open endpoint that keeps the parameters it was called with.
 func capture[P any](route string) (Endpoint, *P) {
 	last := new(P)
-	return Do(Spec{Route: route, Summary: "Capture.", Needs: access.Public},
+	return Do(Spec{Route: route, Summary: "Capture.", Needs: access.Anyone},
 		func(_ context.Context, call Call[None, P]) (NoContent, error) {
 			*last = call.Params
 			return NoContent{}, nil

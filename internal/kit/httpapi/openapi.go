@@ -184,7 +184,7 @@ func (s *schemas) operation(e Endpoint, at string, usual []requirement) operatio
 		Ability:    e.Needs, Scopes: e.AcceptedScopes(),
 		Responses: s.responses(e),
 	}
-	if e.Needs == access.Public {
+	if e.Needs == access.Anyone {
 		op.Security = append(op.Security, requirement{})
 	}
 	if e.JobToken {

@@ -88,7 +88,7 @@ func described[P, R any](spec Spec) Endpoint {
 // registry has an endpoint for every feature of the documents.
 func registry() []Endpoint {
 	return []Endpoint{
-		described[listThings, List[shownThing]](Spec{Route: "GET /things", Summary: "List things.", Needs: access.Public, Scopes: []access.Scope{access.ScopeReadUser}}),
+		described[listThings, List[shownThing]](Spec{Route: "GET /things", Summary: "List things.", Needs: access.Anyone, Scopes: []access.Scope{access.ScopeReadUser}}),
 		described[createThing, shownThing](Spec{Route: "POST /things", Summary: "Create a thing.", Needs: access.SignIn, Status: http.StatusCreated, Scopes: []access.Scope{access.ScopeReadUser}}),
 		described[showParams, any](Spec{Route: "GET /things/{id}", Summary: "Show a thing.", Needs: access.ReadProfiles, Forms: []any{shownThing{}, shownAdminThing{}}}),
 		described[thingRef, NoContent](Spec{Route: "DELETE /things/{id}", Summary: "Delete a thing.", Needs: access.Administer}),

@@ -17,7 +17,7 @@ import (
 // numbers lists 1 to total by offset.
 func numbers(total int) Endpoint {
 	type params struct{ Paging }
-	return Do(Spec{Route: "GET /numbers", Needs: access.Public}, func(_ context.Context, call Call[None, params]) (List[int], error) {
+	return Do(Spec{Route: "GET /numbers", Needs: access.Anyone}, func(_ context.Context, call Call[None, params]) (List[int], error) {
 		req, err := call.Params.Request()
 		if err != nil {
 			return List[int]{}, err
@@ -95,7 +95,7 @@ func TestLinksStandOnTheExternalURL(t *testing.T) {
 		ID string `param:"id" doc:"ID"`
 		Paging
 	}
-	d := open(t, Do(Spec{Route: "GET /projects/{id}/things", Needs: access.Public}, func(_ context.Context, call Call[None, params]) (List[int], error) {
+	d := open(t, Do(Spec{Route: "GET /projects/{id}/things", Needs: access.Anyone}, func(_ context.Context, call Call[None, params]) (List[int], error) {
 		req, err := call.Params.Request()
 		return List[int]{Request: req}, err
 	}))
@@ -163,7 +163,7 @@ func keysetNumbers(offer Offer) Endpoint {
 		OrderBy string `param:"order_by" default:"id" doc:"Order"`
 		Sort    string `param:"sort" default:"desc" enum:"asc,desc" doc:"Direction"`
 	}
-	return Do(Spec{Route: "GET /keyset", Needs: access.Public}, func(_ context.Context, call Call[None, params]) (List[string], error) {
+	return Do(Spec{Route: "GET /keyset", Needs: access.Anyone}, func(_ context.Context, call Call[None, params]) (List[string], error) {
 		p := call.Params
 		req, err := p.Request(p.OrderBy, p.Sort, offer)
 		if err != nil {

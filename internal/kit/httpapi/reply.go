@@ -16,20 +16,20 @@ import (
 // NoContent is the reply of an endpoint that has nothing to say.
 type NoContent struct{}
 
-// Nothing is the body of a reply that says all in its headers.
-type Nothing struct{}
+// EmptyBody is the body of a reply that says all in its headers.
+type EmptyBody struct{}
 
-// NoneNow is the reply of an endpoint that would give something and has none.
-type NoneNow struct{}
+// NoContentYet is the reply of an endpoint that would give something and has none.
+type NoContentYet struct{}
 
-// Later is the reply of an endpoint whose work is not done yet.
-type Later struct{ Body any }
+// AcceptedBody is the reply of an endpoint whose work is not done yet.
+type AcceptedBody struct{ Body any }
 
-// NotMade is the reply of an endpoint that creates, when it was only asked
+// DryRun is the reply of an endpoint that creates, when it was only asked
 // whether it could.
-type NotMade struct{ Body any }
+type DryRun struct{ Body any }
 
-// Accepted is the reply of an endpoint whose work goes on after the answer.
+// Accepted is the body of a reply whose work goes on after the answer.
 type Accepted struct {
 	Message string `json:"message"`
 }
@@ -76,7 +76,7 @@ func newBuffers() *buffers {
 }
 
 // write presents what a handler returned.
-func (x *exchange) write(ctx context.Context, reply any) error {
+func (x *request) write(ctx context.Context, reply any) error {
 	status := x.endpoint.Status
 	if s, ok := reply.(Stream); ok {
 		return x.stream(ctx, s)
@@ -89,13 +89,13 @@ func (x *exchange) write(ctx context.Context, reply any) error {
 	if w, ok := reply.(Wait); ok {
 		return x.wait(ctx, w)
 	}
-	if n, ok := reply.(NotMade); ok {
+	if n, ok := reply.(DryRun); ok {
 		status, reply = http.StatusOK, n.Body
 	}
-	if l, ok := reply.(Later); ok {
+	if l, ok := reply.(AcceptedBody); ok {
 		status, reply = http.StatusAccepted, l.Body
 	}
-	if _, none := reply.(NoneNow); none {
+	if _, none := reply.(NoContentYet); none {
 		x.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
@@ -106,7 +106,7 @@ func (x *exchange) write(ctx context.Context, reply any) error {
 		x.w.WriteHeader(status)
 		return nil
 	}
-	if _, bare := reply.(Nothing); bare {
+	if _, bare := reply.(EmptyBody); bare {
 		x.w.WriteHeader(status)
 		return nil
 	}

@@ -11,13 +11,13 @@ import (
 
 func TestRepliesAreWrittenAsTheyAreDeclared(t *testing.T) {
 	t.Parallel()
-	created := Do(Spec{Route: "POST /things", Needs: access.Public, Status: http.StatusCreated},
+	created := Do(Spec{Route: "POST /things", Needs: access.Anyone, Status: http.StatusCreated},
 		func(context.Context, Call[None, struct{}]) (map[string]int, error) {
 			return map[string]int{"id": 1}, nil
 		})
-	accepted := Do(Spec{Route: "POST /export", Needs: access.Public, Status: http.StatusAccepted},
+	accepted := Do(Spec{Route: "POST /export", Needs: access.Anyone, Status: http.StatusAccepted},
 		func(context.Context, Call[None, struct{}]) (Accepted, error) { return WorkAccepted(), nil })
-	quiet := Do(Spec{Route: "POST /quiet", Needs: access.Public, Status: http.StatusCreated},
+	quiet := Do(Spec{Route: "POST /quiet", Needs: access.Anyone, Status: http.StatusCreated},
 		func(context.Context, Call[None, struct{}]) (NoContent, error) { return NoContent{}, nil })
 	d := open(t, created, accepted, quiet, answer("DELETE /things", NoContent{}), answer("GET /html", "<a & b>"))
 

@@ -54,9 +54,9 @@ type Server struct {
 	expose  string
 }
 
-// exchange is one request on its way through the checks. The order of its
+// request is one on its way through the checks. The order of its
 // steps is the order of failures that clients see.
-type exchange struct {
+type request struct {
 	s        *Server
 	w        http.ResponseWriter
 	r        *http.Request
@@ -77,7 +77,7 @@ func (s *Server) Handler() http.Handler {
 		"Link", "X-Total", "X-Total-Pages", "X-Per-Page", "X-Page", "X-Next-Page", "X-Prev-Page",
 	}, s.ExposeHeaders...), ", ")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &exchange{s: s, w: w, r: r, about: RecorderOf(r.Context())}
+		x := &request{s: s, w: w, r: r, about: RecorderOf(r.Context())}
 		defer x.recover()
 		if err := x.serve(r.Context()); err != nil {
 			x.fail(err)
@@ -85,7 +85,7 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-func (x *exchange) serve(ctx context.Context) error {
+func (x *request) serve(ctx context.Context) error {
 	x.headers()
 	if parked, ok := lifecycle.Recalled(ctx).(*parked); ok {
 		return x.resume(ctx, parked)
@@ -133,7 +133,7 @@ func (x *exchange) serve(ctx context.Context) error {
 }
 
 // authenticate finds the actor and holds the token against the route.
-func (x *exchange) authenticate(ctx context.Context) error {
+func (x *request) authenticate(ctx context.Context) error {
 	x.resolve(ctx)
 	defer func() { x.about.SetRoute(x.endpoint.Path, x.actor) }()
 	if x.authErr != nil {
@@ -157,7 +157,7 @@ func (x *exchange) authenticate(ctx context.Context) error {
 }
 
 // resolve looks the credential up, once for throttle and guard together.
-func (x *exchange) resolve(ctx context.Context) {
+func (x *request) resolve(ctx context.Context) {
 	if x.resolved {
 		return
 	}
@@ -169,7 +169,7 @@ func (x *exchange) resolve(ctx context.Context) {
 	}
 }
 
-func (x *exchange) sudo() (target string, given bool) {
+func (x *request) sudo() (target string, given bool) {
 	if node, ok := x.query["sudo"]; ok {
 		text, _ := scalar(node)
 		return text, true
@@ -178,12 +178,12 @@ func (x *exchange) sudo() (target string, given bool) {
 	return target, target != ""
 }
 
-func (x *exchange) reading() bool {
+func (x *request) reading() bool {
 	return x.r.Method == http.MethodGet || x.r.Method == http.MethodHead
 }
 
 // values are all parameters of the request; those of the body win.
-func (x *exchange) values(limit int64) (values, error) {
+func (x *request) values(limit int64) (values, error) {
 	if !x.actor.SignedIn() && limit == 0 {
 		limit = maxStrange
 	}
@@ -198,7 +198,7 @@ func (x *exchange) values(limit int64) (values, error) {
 
 // unmodified refuses to delete what changed since the client last saw it. A
 // date that cannot be read is ignored.
-func (x *exchange) unmodified(subject any) error {
+func (x *request) unmodified(subject any) error {
 	if x.r.Method != http.MethodDelete {
 		return nil
 	}
@@ -211,7 +211,7 @@ func (x *exchange) unmodified(subject any) error {
 }
 
 // throttled counts the request against the instance's throttle.
-func (x *exchange) throttled(ctx context.Context) bool {
+func (x *request) throttled(ctx context.Context) bool {
 	t := Throttle{Limits: x.s.Limits, Limiter: x.s.Limiter, Clock: x.s.Clock}
 	if !t.on() {
 		return false
@@ -275,7 +275,7 @@ func rateHeaders(h http.Header, v ratelimit.Verdict) {
 
 // limit counts the request against the limit of its endpoint, per person or,
 // for anonymous callers, per address.
-func (x *exchange) limit(ctx context.Context, spec Spec, subject any) error {
+func (x *request) limit(ctx context.Context, spec Spec, subject any) error {
 	if spec.Limit == "" {
 		return nil
 	}
@@ -296,7 +296,7 @@ func (x *exchange) limit(ctx context.Context, spec Spec, subject any) error {
 	return nil
 }
 
-func (x *exchange) noEndpoint(allow []string) error {
+func (x *request) noEndpoint(allow []string) error {
 	if allow != nil {
 		x.w.Header().Set("Allow", strings.Join(append(allow, http.MethodOptions), ", "))
 		return fault.New(fault.MethodNotAllowed)
@@ -307,7 +307,7 @@ func (x *exchange) noEndpoint(allow []string) error {
 
 // headers that every answer carries. Scripts of any origin may read, but
 // never with a browser's own credentials.
-func (x *exchange) headers() {
+func (x *request) headers() {
 	h := x.w.Header()
 	h["X-Content-Type-Options"] = noSniff
 	h["X-Frame-Options"] = sameOrigin
@@ -326,7 +326,7 @@ var (
 	varyOrigin = []string{"Origin"}
 )
 
-func (x *exchange) preflight() {
+func (x *request) preflight() {
 	h := x.w.Header()
 	if asked := x.r.Header.Get("Access-Control-Request-Headers"); asked != "" {
 		h.Set("Access-Control-Allow-Headers", asked)
@@ -337,7 +337,7 @@ func (x *exchange) preflight() {
 }
 
 // here is the address that clients use for this request.
-func (x *exchange) here() *url.URL {
+func (x *request) here() *url.URL {
 	u := *x.s.ExternalURL
 	u.Path = strings.TrimSuffix(u.Path, "/") + x.r.URL.Path
 	u.RawPath = strings.TrimSuffix(x.s.ExternalURL.EscapedPath(), "/") + x.r.URL.EscapedPath()
@@ -354,7 +354,7 @@ type MovedError struct {
 
 func (m *MovedError) Error() string { return m.Param + " has moved to " + m.To }
 
-func (x *exchange) moved(m *MovedError) {
+func (x *request) moved(m *MovedError) {
 	if !x.reading() {
 		writeJSON(x.w, http.StatusMethodNotAllowed, map[string]string{"message": "Non GET methods are not allowed for moved projects"})
 		return
@@ -380,7 +380,7 @@ func (x *exchange) moved(m *MovedError) {
 // fail writes the error; what no client may see is logged here, once. What is
 // joined to the word that something is not available says why, and is for the
 // log.
-func (x *exchange) fail(err error) {
+func (x *request) fail(err error) {
 	if m, ok := errors.AsType[*MovedError](err); ok {
 		x.moved(m)
 		return
@@ -401,7 +401,7 @@ func (x *exchange) fail(err error) {
 	writeError(x.w, err)
 }
 
-func (x *exchange) recover() {
+func (x *request) recover() {
 	what := recover()
 	if what == nil {
 		return
@@ -413,7 +413,7 @@ func (x *exchange) recover() {
 	writeError(x.w, fault.New(fault.Internal))
 }
 
-func (x *exchange) log(text string, err error, stack []byte) {
+func (x *request) log(text string, err error, stack []byte) {
 	attrs := []any{"error", err.Error(), "method", x.r.Method, Cause(err)}
 	if x.endpoint != nil {
 		attrs = append(attrs, "route", x.endpoint.Path)

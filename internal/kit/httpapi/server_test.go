@@ -56,7 +56,7 @@ func TestTheOrderOfChecks(t *testing.T) {
 		onThing(Spec{Route: "POST /admin/{id}", Needs: access.Administer}),
 		onThing(Spec{Route: "POST /late/{id}", Needs: access.Administer, AfterParams: true}),
 		onThing(Spec{Route: "POST /profiles/{id}", Needs: access.ReadProfiles}),
-		onThing(Spec{Route: "POST /open/{id}", Needs: access.Public}),
+		onThing(Spec{Route: "POST /open/{id}", Needs: access.Anyone}),
 	)
 	d.people.add("small", &access.Person{ID: 2}, access.PersonalToken, access.ScopeReadAPI)
 	d.people.refusals["revoked"] = fault.WithMessage(fault.TokenUnusable, "Token was revoked. You have to re-authorize from the user.")
@@ -355,7 +355,7 @@ func TestHEADAnswersAsGETWithoutABody(t *testing.T) {
 func TestDO09_APanicIsA500AndTheProcessLives(t *testing.T) {
 	t.Parallel()
 	d := open(t,
-		Do(Spec{Route: "GET /boom", Needs: access.Public}, func(context.Context, Call[None, struct{}]) (int, error) {
+		Do(Spec{Route: "GET /boom", Needs: access.Anyone}, func(context.Context, Call[None, struct{}]) (int, error) {
 			var m map[string]int
 			m["canary"] = 1
 			return 0, nil
@@ -394,7 +394,7 @@ func (boom) MarshalJSON() ([]byte, error) { panic("boom") }
 
 func TestAnAbortedHandlerIsLeftToTheServer(t *testing.T) {
 	t.Parallel()
-	d := open(t, Do(Spec{Route: "GET /abort", Needs: access.Public},
+	d := open(t, Do(Spec{Route: "GET /abort", Needs: access.Anyone},
 		func(context.Context, Call[None, struct{}]) (int, error) { panic(http.ErrAbortHandler) }))
 	defer func() {
 		if got := recover(); got != http.ErrAbortHandler {
@@ -436,7 +436,7 @@ func TestSU01_FailuresDoNotSpillSecrets(t *testing.T) {
 		Password secretbox.Secret `param:"password" doc:"Password"`
 	}
 	fail := func(route string, handle func(params) error) Endpoint {
-		return Do(Spec{Route: route, Needs: access.Public}, func(_ context.Context, call Call[None, params]) (NoContent, error) {
+		return Do(Spec{Route: route, Needs: access.Anyone}, func(_ context.Context, call Call[None, params]) (NoContent, error) {
 			return NoContent{}, handle(call.Params)
 		})
 	}
@@ -546,9 +546,9 @@ func TestWithoutAThrottleThereAreNoRateHeaders(t *testing.T) {
 func TestTheLimitOfAnEndpointCountsPeopleAndAddresses(t *testing.T) {
 	t.Parallel()
 	d := open(t,
-		Do(Spec{Route: "GET /users/{id}", Needs: access.Public, Limit: "users_get_by_id"},
+		Do(Spec{Route: "GET /users/{id}", Needs: access.Anyone, Limit: "users_get_by_id"},
 			func(context.Context, Call[None, struct{}]) (int, error) { return 1, nil }),
-		Do(Spec{Route: "GET /free", Needs: access.Public, Limit: "not_configured"},
+		Do(Spec{Route: "GET /free", Needs: access.Anyone, Limit: "not_configured"},
 			func(context.Context, Call[None, struct{}]) (int, error) { return 1, nil }))
 	d.limits.endpoints["users_get_by_id"] = ratelimit.Rule{Name: "users_get_by_id", Limit: 1, Period: time.Minute}
 	const tooMany = `{"message":{"error":"This endpoint has been requested too many times. Try again later."}}`
@@ -566,8 +566,8 @@ func TestTheLimitOfAnEndpointCountsPeopleAndAddresses(t *testing.T) {
 func TestADeleteRefusesWhatChangedSince(t *testing.T) {
 	t.Parallel()
 	d := open(t,
-		onThing(Spec{Route: "DELETE /things/{id}", Needs: access.Public}),
-		onThing(Spec{Route: "PUT /things/{id}", Needs: access.Public}),
+		onThing(Spec{Route: "DELETE /things/{id}", Needs: access.Anyone}),
+		onThing(Spec{Route: "PUT /things/{id}", Needs: access.Anyone}),
 		answer("DELETE /undated", NoContent{}))
 	for since, status := range map[string]int{
 		noon.Add(-time.Second).Format(http.TimeFormat): http.StatusPreconditionFailed,

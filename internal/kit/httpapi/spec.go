@@ -29,18 +29,18 @@ type Spec struct {
 	// clients rely on that order. Anonymous callers are always refused first.
 	AfterParams bool
 
-	Scopes   []access.Scope // accepted beside api and read_api
-	AnyScope bool           // any token will do
-	JobToken bool           // the token of a running CI job will do
-	Account  bool           // the handler shows the actor's whole account
-	Also     string         // whom the handler refuses beyond the ability, or how, for readers
-	Limit    string         // name of the limit on this endpoint, if it has one
-	LimitOf  string         // what is limited, by its noun, for each subject apart; without it the endpoint
-	Unlinked bool           // pages of others may not embed it
-	MaxBody  int64          // larger than usual bodies
-	Streams  bool           // the handler reads the body itself; parameters come from path and query
-	Note     string         // a deprecation or a warning for readers
-	Forms    []any          // what the reply may be where its type is any
+	Scopes        []access.Scope // accepted beside api and read_api
+	AnyScope      bool           // any token will do
+	JobToken      bool           // the token of a running CI job will do
+	Account       bool           // the handler shows the actor's whole account
+	ExtraRefusals string         // whom the handler refuses beyond the ability, or how, for readers
+	Limit         string         // name of the limit on this endpoint, if it has one
+	LimitOf       string         // what is limited, by its noun, for each subject apart; without it the endpoint
+	NoEmbed       bool           // pages of others may not embed it
+	MaxBody       int64          // larger than usual bodies
+	Streams       bool           // the handler reads the body itself; parameters come from path and query
+	Note          string         // a deprecation or a warning for readers
+	Forms         []any          // what the reply may be where its type is any
 }
 
 // None is the subject of endpoints that have no parent.
@@ -53,7 +53,7 @@ type Call[Subject, Params any] struct {
 	Subject Subject
 	Params  Params
 
-	x *exchange
+	x *request
 }
 
 // Endpoint is a Spec joined to its handler, with the types erased.
@@ -68,7 +68,7 @@ type Endpoint struct {
 	names   []string // of the path's parameters
 	placed  bool     // the ability is about a group or project, the subject
 	binder  binder
-	run     func(ctx context.Context, x *exchange) (any, error)
+	run     func(ctx context.Context, x *request) (any, error)
 }
 
 // On joins a declaration to its handler. load finds the subject from the
@@ -80,12 +80,12 @@ func On[S, P, R any](
 	handle func(context.Context, Call[S, P]) (R, error),
 ) Endpoint {
 	e := newEndpoint(spec, reflect.TypeFor[R]())
-	if e.placed && !reflect.TypeFor[S]().Implements(reflect.TypeFor[Placed]()) {
-		panic("httpapi: " + spec.Route + " needs " + string(spec.Needs) + " in a subject that is no place")
+	if e.placed && !reflect.TypeFor[S]().Implements(reflect.TypeFor[InOwner]()) {
+		panic("httpapi: " + spec.Route + " needs " + string(spec.Needs) + " in a subject that is no group or project")
 	}
 	e.binder = binderOf[P](e.names)
 	e.Params = e.binder.params()
-	e.run = func(ctx context.Context, x *exchange) (any, error) {
+	e.run = func(ctx context.Context, x *request) (any, error) {
 		call := Call[S, P]{Actor: x.actor, x: x}
 		err := x.prepare(ctx, &call.Params, func() (any, error) {
 			var err error
@@ -102,7 +102,7 @@ func On[S, P, R any](
 
 // prepare does everything that comes before the handler, in the order of failures that clients see: it fills params, a
 // pointer, loads the subject and checks the actor against both. On is compiled again for each endpoint, this is not.
-func (x *exchange) prepare(ctx context.Context, params any, load func() (any, error)) error {
+func (x *request) prepare(ctx context.Context, params any, load func() (any, error)) error {
 	e, fields := x.endpoint, reflect.ValueOf(params).Elem()
 	early := !e.AfterParams
 	if early && !e.placed {
@@ -125,7 +125,7 @@ func (x *exchange) prepare(ctx context.Context, params any, load func() (any, er
 	if err := x.limit(ctx, e.Spec, subject); err != nil {
 		return err
 	}
-	if e.Unlinked && x.embedded() {
+	if e.NoEmbed && x.embedded() {
 		return fault.New(fault.NotAcceptable)
 	}
 	from := x.query
@@ -148,8 +148,8 @@ func (x *exchange) prepare(ctx context.Context, params any, load func() (any, er
 	return x.unmodified(subject)
 }
 
-// Placed is a subject in which an actor has a role.
-type Placed interface{ Place() access.Place }
+// InOwner is a subject in which an actor has a role.
+type InOwner interface{ Target() access.Target }
 
 func (e Endpoint) check(a access.Actor, subject any) error {
 	if e.placed {
@@ -159,7 +159,7 @@ func (e Endpoint) check(a access.Actor, subject any) error {
 }
 
 func checkIn(a access.Actor, can access.Ability, subject any) error {
-	return access.CheckIn(a, can, subject.(Placed).Place())
+	return access.CheckIn(a, can, subject.(InOwner).Target())
 }
 
 // Do joins a declaration without a parent to its handler.
@@ -185,7 +185,7 @@ func newEndpoint(spec Spec, reply reflect.Type) Endpoint {
 		body, _ := reply.FieldByName("Body")
 		reply = body.Type
 	}
-	e := Endpoint{Spec: spec, Method: method, Reply: reply, placed: rule.Where != access.OnInstance}
+	e := Endpoint{Spec: spec, Method: method, Reply: reply, placed: rule.Level != access.OnInstance}
 	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
 		shown, pattern := segment, segment
 		if before, name, isParam := strings.Cut(segment, "{"); isParam {

@@ -81,13 +81,13 @@ func missingParam(name string) error {
 // UnknownSize is the size of a stream that is made while it is sent.
 const UnknownSize = -1
 
-// Headed is a reply with headers of its own.
-type Headed[T any] struct {
+// WithHeaders is a reply with headers of its own.
+type WithHeaders[T any] struct {
 	Body   T
 	Header map[string]string
 }
 
-func (h Headed[T]) headed() (any, map[string]string) { return h.Body, h.Header }
+func (h WithHeaders[T]) headed() (any, map[string]string) { return h.Body, h.Header }
 
 // FaultWith is a failure whose answer has headers of its own.
 func FaultWith(err error, header map[string]string) error { return &headedError{err, header} }
@@ -111,7 +111,7 @@ func (c Call[S, P]) Has(tag string) bool { return c.x != nil && c.x.has(tag) }
 // Unchanged is the reply to a client that Has what the tag names.
 func Unchanged(tag string) Stream { return Stream{Tag: tag} }
 
-func (x *exchange) has(tag string) bool {
+func (x *request) has(tag string) bool {
 	candidates := x.r.Header.Get("If-None-Match")
 	return candidates != "" && tag != "" && x.reading() && (matches(candidates, quoted(tag)) || matches(candidates, "W/"+quoted(tag)))
 }
@@ -120,7 +120,7 @@ func quoted(tag string) string { return `"` + tag + `"` }
 
 // stream sends a Stream. Once the first byte is out a failure can only break
 // the connection, which is how the client learns that the rest is missing.
-func (x *exchange) stream(ctx context.Context, s Stream) error {
+func (x *request) stream(ctx context.Context, s Stream) error {
 	h := x.w.Header()
 	if x.has(s.Tag) {
 		x.streamHeaders(s)
@@ -174,7 +174,7 @@ func (x *exchange) stream(ctx context.Context, s Stream) error {
 	return nil
 }
 
-func (x *exchange) streamHeaders(s Stream) {
+func (x *request) streamHeaders(s Stream) {
 	h := x.w.Header()
 	h["Cache-Control"], h["Pragma"], h["Expires"] = keepNowhere, noCache, longAgo
 	h["Content-Security-Policy"] = sandbox
@@ -259,7 +259,7 @@ func disposition(attach bool, name string) string {
 
 // embedded reports whether a page of somebody else fetches this as one of its
 // own parts: a script, a picture, a film.
-func (x *exchange) embedded() bool {
+func (x *request) embedded() bool {
 	if slices.Contains([]string{"cors", "no-cors", "websocket"}, x.r.Header.Get("Sec-Fetch-Mode")) {
 		return true
 	}

@@ -105,7 +105,7 @@ func TestAClientThatHasTheBytesIsNotSentThemAgain(t *testing.T) {
 	var opened, worked int
 	tagged := bytesOf("text", &opened)
 	tagged.Tag = "abc"
-	early := Do(Spec{Route: "GET /early", Needs: access.Public}, func(_ context.Context, call Call[None, struct{}]) (Stream, error) {
+	early := Do(Spec{Route: "GET /early", Needs: access.Anyone}, func(_ context.Context, call Call[None, struct{}]) (Stream, error) {
 		if call.Has("abc") {
 			return Unchanged("abc"), nil
 		}
@@ -190,7 +190,7 @@ func TestAStreamThatBreaksOffBreaksTheConnection(t *testing.T) {
 
 func TestAReplyMayHaveHeadersOfItsOwn(t *testing.T) {
 	t.Parallel()
-	e := answer("GET /file", Headed[shownPerson]{Body: shownPerson{ID: 1, Name: "a"}, Header: map[string]string{"X-Svc-Size": "7", "X-Svc-File-Name": "a\r\nb: c"}})
+	e := answer("GET /file", WithHeaders[shownPerson]{Body: shownPerson{ID: 1, Name: "a"}, Header: map[string]string{"X-Svc-Size": "7", "X-Svc-File-Name": "a\r\nb: c"}})
 	d := open(t, e)
 	server := httptest.NewServer(d.handler)
 	defer server.Close()
@@ -214,7 +214,7 @@ func (a album) LimitKey() string { return a.key }
 
 func TestALimitMayCountForEachSubjectApart(t *testing.T) {
 	t.Parallel()
-	e := On(Spec{Route: "GET /albums/{id}", Needs: access.Public, Limit: "albums", LimitOf: "archive", Unlinked: true},
+	e := On(Spec{Route: "GET /albums/{id}", Needs: access.Anyone, Limit: "albums", LimitOf: "archive", NoEmbed: true},
 		func(_ context.Context, _ access.Actor, p thingRef) (album, error) { return album{p.ID}, nil },
 		func(context.Context, Call[album, thingRef]) (NoContent, error) { return NoContent{}, nil })
 	d := open(t, e)
@@ -230,7 +230,7 @@ func TestALimitMayCountForEachSubjectApart(t *testing.T) {
 
 func TestPagesOfOthersMayNotEmbedWhatIsUnlinked(t *testing.T) {
 	t.Parallel()
-	e := Do(Spec{Route: "GET /archive", Needs: access.Public, Unlinked: true},
+	e := Do(Spec{Route: "GET /archive", Needs: access.Anyone, NoEmbed: true},
 		func(context.Context, Call[None, struct{}]) (NoContent, error) { return NoContent{}, nil })
 	d := open(t, e)
 	for _, h := range [][2]string{{"Sec-Fetch-Mode", "no-cors"}, {"Sec-Fetch-Mode", "cors"}, {"Accept", "image/webp,*/*"}, {"Accept", "video/mp4"}} {

@@ -164,7 +164,7 @@ func TestOnlyKnownContentTypesAreRead(t *testing.T) {
 func TestBodiesBeyondTheirSizeAreTooLarge(t *testing.T) {
 	t.Parallel()
 	usual, _ := capture[rich]("POST /things")
-	roomy := Do(Spec{Route: "POST /roomy", Needs: access.Public, MaxBody: 3 << 20},
+	roomy := Do(Spec{Route: "POST /roomy", Needs: access.Anyone, MaxBody: 3 << 20},
 		func(context.Context, Call[None, rich]) (NoContent, error) { return NoContent{}, nil })
 	d := open(t, usual, roomy)
 	const tooLarge = `{"message":"413 Request Entity Too Large"}`

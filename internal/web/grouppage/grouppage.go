@@ -105,7 +105,7 @@ func (s *Site) serve(x *page.Request, p Page) error {
 
 func holds(x *page.Request, g *group.Group, p Page) bool {
 	for _, can := range p.Needs {
-		if !access.Holds(x.Actor, can, g.Place()) {
+		if !access.Holds(x.Actor, can, g.Target()) {
 			return false
 		}
 	}

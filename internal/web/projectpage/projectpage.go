@@ -114,7 +114,7 @@ func (s *Site) serve(x *page.Request, page Page) error {
 	asked := x.R.PathValue(pathValue)
 	plain := strings.TrimSuffix(asked, ".git")
 	p, moved, err := s.deps.Projects.FindByRef(x.Context(), x.Actor, plain)
-	if err == nil && !access.Holds(x.Actor, page.Needs, p.Place()) {
+	if err == nil && !access.Holds(x.Actor, page.Needs, p.Target()) {
 		err = fault.New(fault.NotFound)
 	}
 	if fault.Is(err, fault.NotFound) && x.Reading() && x.R.URL.Path == "/"+asked {
@@ -140,7 +140,7 @@ func (s *Site) serve(x *page.Request, page Page) error {
 }
 
 // May reports whether the reader holds an ability in the project.
-func (x *Request) May(can access.Ability) bool { return access.Holds(x.Actor, can, x.Project.Place()) }
+func (x *Request) May(can access.Ability) bool { return access.Holds(x.Actor, can, x.Project.Target()) }
 
 // At is the path of a page about the project: "pipelines", or "" for its first.
 func (x *Request) At(below string) string {

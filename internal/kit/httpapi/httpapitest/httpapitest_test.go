@@ -17,7 +17,7 @@ type params struct {
 
 func TestACallSaysWhoFromWhereAndWhat(t *testing.T) {
 	t.Parallel()
-	client := httpapitest.Serve(t, httpapi.Do(httpapi.Spec{Route: "POST /echo", Needs: access.Public},
+	client := httpapitest.Serve(t, httpapi.Do(httpapi.Spec{Route: "POST /echo", Needs: access.Anyone},
 		func(_ context.Context, call httpapi.Call[httpapi.None, params]) (map[string]string, error) {
 			who := "nobody"
 			if call.Actor.SignedIn() {

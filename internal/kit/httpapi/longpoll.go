@@ -31,7 +31,7 @@ const (
 	waitingFromOne = 2000 // from one address
 )
 
-func (x *exchange) wait(ctx context.Context, w Wait) error {
+func (x *request) wait(ctx context.Context, w Wait) error {
 	shares := []lifecycle.Share{{Of: w.Of, Most: waitingOfOne}}
 	if !x.about.Address.IsLoopback() { // a proxy of this machine that nobody told us of would be one address
 		shares = append(shares, lifecycle.Share{Of: "address " + x.about.Address.String(), Most: waitingFromOne})
@@ -68,13 +68,13 @@ func (x *exchange) wait(ctx context.Context, w Wait) error {
 }
 
 // resume goes on with a request that was parked. It was checked when it came.
-func (x *exchange) resume(ctx context.Context, p *parked) error {
+func (x *request) resume(ctx context.Context, p *parked) error {
 	x.endpoint, x.actor = p.endpoint, p.actor
 	x.about.SetRoute(x.endpoint.Path, x.actor)
 	return x.then(ctx, p.then)
 }
 
-func (x *exchange) then(ctx context.Context, then func(context.Context) (any, error)) error {
+func (x *request) then(ctx context.Context, then func(context.Context) (any, error)) error {
 	reply, err := then(ctx)
 	if err != nil {
 		return err

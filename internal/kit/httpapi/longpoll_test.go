@@ -33,12 +33,12 @@ func newPatient(hold time.Duration, replies ...any) *patient {
 }
 
 func (p *patient) endpoint() Endpoint {
-	return Do(Spec{Route: "POST /wait", Summary: "Wait.", Needs: access.Public, Status: http.StatusCreated, Forms: []any{""}},
-		func(context.Context, Call[None, struct{}]) (Headed[any], error) { return p.wait(), nil })
+	return Do(Spec{Route: "POST /wait", Summary: "Wait.", Needs: access.Anyone, Status: http.StatusCreated, Forms: []any{""}},
+		func(context.Context, Call[None, struct{}]) (WithHeaders[any], error) { return p.wait(), nil })
 }
 
-func (p *patient) wait() Headed[any] {
-	return Headed[any]{Header: map[string]string{"X-Waits": "yes"}, Body: Wait{
+func (p *patient) wait() WithHeaders[any] {
+	return WithHeaders[any]{Header: map[string]string{"X-Waits": "yes"}, Body: Wait{
 		Hold: p.hold, Begin: func(wake func()) { p.wakes <- wake },
 		Then: func(ctx context.Context) (any, error) {
 			if ctx.Err() != nil {
@@ -89,7 +89,7 @@ func TestARequestThatWaitsIsAnsweredWhenThereIsSomethingToSay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPatient(time.Hour, nil, "here", fault.New(fault.Conflict), Headed[any]{Body: NoneNow{}, Header: map[string]string{"X-Own": "1"}})
+			p := newPatient(time.Hour, nil, "here", fault.New(fault.Conflict), WithHeaders[any]{Body: NoContentYet{}, Header: map[string]string{"X-Own": "1"}})
 			url := ways(t, open(t, p.endpoint()))
 			ask := func(wakes int) (*http.Response, string) {
 				t.Helper()
