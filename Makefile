@@ -14,7 +14,7 @@ PACKAGES := ./cmd/... ./db/... ./internal/... ./web/...
 INSIDE = $(filter-out stithy/internal/archtest stithy/internal/ledger%,$(shell go list $(PACKAGES)))
 SHARING = $(shell grep -lrE --include='*.go' --exclude='*_test.go' '"sync|^\s*go |\.Go\b' cmd db internal web | xargs dirname | sort -u)
 RACED = $(filter-out stithy/internal/app stithy/internal/ciconfig stithy/internal/apidocs,$(filter $(SHARING:%=stithy/%),$(INSIDE)))
-CALM = $(filter-out $(RACED),$(INSIDE))
+NOT_RACED = $(filter-out $(RACED),$(INSIDE))
 
 # The commit is stamped into the binary where there is one.
 STAMP_COMMIT := $(if $(shell git rev-parse HEAD 2>/dev/null),true,false)
@@ -27,7 +27,7 @@ LINT := bin/tools/golangci-lint
 GOTEST := bin/tools/gotestsum --no-color --format-hide-empty-pkg
 
 # Steps of check, in order.
-CHECKS := check-format check-tidy check-generated lint archtest mutate-check calm race fuzz-small conformance e2e pages small threats
+CHECKS := check-format check-tidy check-generated lint archtest mutate-check test-norace race fuzz-small conformance e2e pages small threats
 
 # There is memory enough: the linter and the race detector spend their time on collecting it.
 SPACIOUS := GOGC=400
@@ -54,9 +54,9 @@ race: $(TOOLS) ## Run the tests of rooms that share memory with the race detecto
 	@mkdir -p $(REPORT)
 	CGO_ENABLED=1 $(SPACIOUS) $(GOTEST) --format pkgname -- -race -vet=off -timeout 15m $(RACED) | tee $(REPORT)/race.txt
 
-calm: $(TOOLS) ## Run the tests of the other rooms
+test-norace: $(TOOLS) ## Run the tests of the other rooms
 	@mkdir -p $(REPORT)
-	$(GOTEST) --format pkgname -- -vet=off -timeout 10m $(CALM) | tee $(REPORT)/calm.txt
+	$(GOTEST) --format pkgname -- -vet=off -timeout 10m $(NOT_RACED) | tee $(REPORT)/test-norace.txt
 
 lint: $(TOOLS) ## Run go vet, as one of them, and the linters
 	$(SPACIOUS) $(LINT) run
@@ -199,5 +199,5 @@ small: build
 archtest:
 	go test -count=1 ./internal/archtest ./internal/ledger
 
-.PHONY: help dev build test race calm lint fmt templates generate assets e2e conformance storm storm-small mutate mutate-check pages screenshots fuzz fuzz-small threats bench load runners chaos clones tools check \
+.PHONY: help dev build test race test-norace lint fmt templates generate assets e2e conformance storm storm-small mutate mutate-check pages screenshots fuzz fuzz-small threats bench load runners chaos clones tools check \
 	check-format check-tidy check-generated archtest small

@@ -52,13 +52,13 @@ func accountCommand(use, short, done string, do func(context.Context, *app.App, 
 
 // move changes the state of an account. What changes nothing is an error here:
 // somebody at a terminal expects that something happened.
-func move(m user.Move) func(context.Context, *app.App, access.Actor, int64) error {
+func move(m user.Transition) func(context.Context, *app.App, access.Actor, int64) error {
 	return func(ctx context.Context, a *app.App, by access.Actor, id int64) error {
 		before, err := a.Users.Find(ctx, id)
 		if err != nil {
 			return err
 		}
-		if _, err := a.Users.Move(ctx, by, id, m); err != nil {
+		if _, err := a.Users.Transition(ctx, by, id, m); err != nil {
 			return err
 		}
 		after, err := a.Users.Find(ctx, id)

@@ -357,7 +357,7 @@ func checkSchema(ctx context.Context, db *postgres.DB) error {
 
 // Prepare makes what must be there before the first start on a fresh schema.
 func (a *App) Prepare(ctx context.Context) error {
-	if err := meetKey(ctx, a.DB, a.Box); err != nil {
+	if err := storeKeyCanary(ctx, a.DB, a.Box); err != nil {
 		return err
 	}
 	return a.Audit.Prepare(ctx)

@@ -37,8 +37,8 @@ func checkKey(ctx context.Context, db *postgres.DB, box *secretbox.Box) error {
 	return nil
 }
 
-// meetKey introduces a new database to its key file, for good.
-func meetKey(ctx context.Context, db *postgres.DB, box *secretbox.Box) error {
+// storeKeyCanary introduces a new database to its key file, for good.
+func storeKeyCanary(ctx context.Context, db *postgres.DB, box *secretbox.Box) error {
 	sealed, err := box.Seal([]byte(canaryText), canaryPlace)
 	if err != nil {
 		return err

@@ -8,10 +8,10 @@ import (
 
 // loop is a part that goes on beside the requests from its start until it is
 // told to stop.
-func loop(name string, run func(context.Context)) lifecycle.Part {
+func loop(name string, run func(context.Context)) lifecycle.Component {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	return lifecycle.Part{
+	return lifecycle.Component{
 		Name: name,
 		Start: func(context.Context) error {
 			go func() {

@@ -39,7 +39,7 @@ func (d *doors) pipeline(t testing.TB, by *user.User, p *project.Project, branch
 	if err != nil {
 		t.Fatal(err)
 	}
-	pl, err := d.Pipelines.Create(t.Context(), actor, seen, pipeline.Wish{Source: pipeline.FromAPI, Ref: branch})
+	pl, err := d.Pipelines.Create(t.Context(), actor, seen, pipeline.CreateRequest{Source: pipeline.FromAPI, Ref: branch})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func CheckRoles(roles []string) error {
 // Serve runs the roles until ctx ends. ready is called when the process takes
 // requests.
 func (a *App) Serve(ctx context.Context, roles []string, ready func(addr string)) error {
-	parts := []lifecycle.Part{
+	parts := []lifecycle.Component{
 		{Name: "database", Start: a.Ready},
 		loop("settings", a.Settings.Watch),
 		loop("disks", a.disks.Watch),
@@ -35,7 +35,7 @@ func (a *App) Serve(ctx context.Context, roles []string, ready func(addr string)
 		a.Runners.Part(),
 	}
 	if slices.Contains(roles, "worker") {
-		parts = append(parts, lifecycle.Part{Name: "jobs", Start: a.Queue.Start, Stop: a.Queue.Stop})
+		parts = append(parts, lifecycle.Component{Name: "jobs", Start: a.Queue.Start, Stop: a.Queue.Stop})
 	}
 	if slices.Contains(roles, "ssh") && a.Config.SSH.Listen != "" {
 		parts = append(parts, a.sshDoor().Part())
@@ -43,10 +43,10 @@ func (a *App) Serve(ctx context.Context, roles []string, ready func(addr string)
 	if slices.Contains(roles, "web") {
 		parts = append(parts, loop("waiting runners", a.Dispatch.Watch))
 		server := lifecycle.HTTP("web", a.Config.Listen, a.Handler(), a.Log, a.httpOptions())
-		parts = append(parts, server.Part(), lifecycle.Part{Name: "ready", Start: func(context.Context) error {
+		parts = append(parts, server.Component(), lifecycle.Component{Name: "ready", Start: func(context.Context) error {
 			ready(server.Addr().String())
 			return nil
-		}}, a.drain.Part())
+		}}, a.drain.Component())
 	}
 	return lifecycle.Run(ctx, a.Log, a.Config.DrainDelay+a.Config.ShutdownGrace, parts...)
 }

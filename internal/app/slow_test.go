@@ -67,8 +67,8 @@ func (i *instance) listen(t testing.TB, handler http.Handler, options lifecycle.
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- lifecycle.Run(ctx, slog.New(slog.DiscardHandler), time.Second, server.Part(),
-			lifecycle.Part{Name: "ready", Start: func(context.Context) error { close(ready); return nil }})
+		ended <- lifecycle.Run(ctx, slog.New(slog.DiscardHandler), time.Second, server.Component(),
+			lifecycle.Component{Name: "ready", Start: func(context.Context) error { close(ready); return nil }})
 	}()
 	t.Cleanup(func() { cancel(); <-ended })
 	select {

@@ -113,7 +113,7 @@ func checkMark(s config.Storage, known string) error {
 // the disk was never marked, or this node's folder remembers another mark from
 // an earlier release.
 func checkUnknown(ctx context.Context, cfg *config.Config, db postgres.Querier, s config.Storage) error {
-	remembered, err := rememberedMarks(cfg)
+	remembered, err := rememberedStorageIDs(cfg)
 	if err != nil {
 		return err
 	}
@@ -135,9 +135,9 @@ func refused(s config.Storage, why string) error {
 	return fmt.Errorf("storage %q at %s is refused: %s: %w", s.Name, s.Path, why, gitstore.ErrUnavailable)
 }
 
-// rememberedMarks are the marks that an earlier release kept in a file of the
+// rememberedStorageIDs are the marks that an earlier release kept in a file of the
 // data directory. Nobody writes it any more.
-func rememberedMarks(cfg *config.Config) (map[string]string, error) {
+func rememberedStorageIDs(cfg *config.Config) (map[string]string, error) {
 	path := filepath.Join(cfg.DataDir, "storages.json")
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

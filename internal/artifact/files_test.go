@@ -28,7 +28,7 @@ import (
 	"stithy/internal/platform/blob"
 )
 
-func (w *world) store(t testing.TB, f File, body []byte) File {
+func (w *fixture) store(t testing.TB, f File, body []byte) File {
 	t.Helper()
 	f.ProjectID = 1
 	got, err := w.Store(t.Context(), f, bytes.NewReader(body))
@@ -40,7 +40,7 @@ func (w *world) store(t testing.TB, f File, body []byte) File {
 
 func TestAFileComesBackWithItsChecksumInAnyPart(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	body := make([]byte, 300_000)
 	for i := range body {
 		body[i] = byte(rand.IntN(256))
@@ -91,7 +91,7 @@ func TestAFileComesBackWithItsChecksumInAnyPart(t *testing.T) {
 
 func TestTheSameFileIsAcceptedTwiceAndAnotherIsNot(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	f := File{ProjectID: 1, JobID: 7, Type: JUnit, Format: Raw, Filename: "junit.xml"}
 	first := w.store(t, f, []byte("same"))
 	if second := w.store(t, f, []byte("same")); second.ID != first.ID {
@@ -115,7 +115,7 @@ func TestTheSameFileIsAcceptedTwiceAndAnotherIsNot(t *testing.T) {
 
 func TestTooManyBytesAndBrokenUploadsLeaveNothingToSee(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	f := File{ProjectID: 1, JobID: 7, Type: "cyclonedx", Format: Raw}
 	if _, err := w.Store(t.Context(), f, bytes.NewReader(make([]byte, 1<<20+1))); !fault.Is(err, fault.TooLarge) {
 		t.Error(err)
@@ -131,7 +131,7 @@ func TestTooManyBytesAndBrokenUploadsLeaveNothingToSee(t *testing.T) {
 
 func TestAFileIsNotStoredForAJobThatIsErasedMeanwhile(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	body := iotest.OneByteReader(strings.NewReader("ab"))
 	erase := readerFunc(func(p []byte) (int, error) {
 		w.tx(t, func(ctx context.Context, tx pgx.Tx) error { return w.EraseAll(ctx, tx, 7) })
@@ -154,7 +154,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func TestFilesExpireUnlessTheyAreKept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	hour := time.Hour
 	for id := range int64(3) {
 		f := File{JobID: id, Type: Archive, Format: Zip, ExpireIn: &hour}
@@ -214,7 +214,7 @@ func archived(t testing.TB, members ...member) []byte {
 
 func TestOneFileOfAnArchiveIsReadWithoutTheRest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	noise := make([]byte, 8<<20)
 	for i := range noise {
 		noise[i] = byte(rand.IntN(256))
@@ -271,7 +271,7 @@ func (m *measuring) Open(ctx context.Context, key string, offset, length int64) 
 
 func TestCI17_HostileArchivesGiveNothingAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	job := int64(0)
 	put := func(body []byte) File {
 		job++
@@ -402,7 +402,7 @@ func packed(t testing.TB, parts ...string) []byte {
 
 func TestTestReportsAreRead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.store(t, File{JobID: 7, Type: JUnit, Format: Gzip}, packed(t, `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites><testsuite name="s" file="s.go"><properties><property name="a" value="b"/></properties>
 <testcase name="adds" classname="math" time="1,000.5"/>
@@ -539,7 +539,7 @@ func FuzzJUnit(f *testing.F) {
 
 func TestVariablesThatAJobHandsInAreReadAndChecked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.store(t, File{JobID: 7, Type: Dotenv, Format: Gzip, Filename: ".env.gz"}, packed(t, "A=1\r\n B = two words = 3 \nA=last\nEMPTY=\n"))
 	got, err := w.Dotenv(t.Context(), 7)
 	if diff := cmp.Diff([]Pair{{"A", "last"}, {"B", "two words = 3"}, {"EMPTY", ""}}, got); diff != "" || err != nil {
@@ -592,7 +592,7 @@ func FuzzDotenv(f *testing.F) {
 
 func TestCoverageIsTheLastFigureThatThePatternFinds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.begin(t, 7)
 	w.say(t, 7, "total coverage: 10.5%\ntotal coverage: 71%\n"+strings.Repeat("noise without a figure\n", 2*backwards/23))
 	for pattern, want := range map[string]float64{`/coverage: \d+(\.\d+)?%/`: 71, `coverage: (\d+)`: 71, `^total coverage: (10.*)%$`: 10.5} {
@@ -623,7 +623,7 @@ func (e *endless) Read(p []byte) (int, error) {
 // is stopped at the limit, and leaves nothing.
 func TestDO11_AFileIsCountedWhileItComes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, kind := range []string{Archive, "cyclonedx", Dotenv} {
 		body := &endless{}
 		if _, err := w.Store(t.Context(), File{JobID: 7, Type: kind, Format: Raw}, body); err == nil {
@@ -663,7 +663,7 @@ func (f full) Put(ctx context.Context, key string, body io.Reader, size int64) e
 // DO-11: a store without room says so, and what was not stored is not there.
 func TestDO11_AStoreWithoutRoomIsACleanRefusal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.deps.Blobs = full{w.deps.Blobs, 10}
 	_, err := w.Store(t.Context(), File{JobID: 7, Type: Archive, Format: Zip}, strings.NewReader("more than ten bytes"))
 	if !fault.Is(err, fault.Unavailable) || !errors.Is(err, blob.ErrUnavailable) {

@@ -13,7 +13,7 @@ import (
 )
 
 // lines reads some lines of a log through its index.
-func (w *world) lines(t testing.TB, jobID, from, until int64) (texts []string, index joblog.Index) {
+func (w *fixture) lines(t testing.TB, jobID, from, until int64) (texts []string, index joblog.Index) {
 	t.Helper()
 	index, err := w.LogIndex(t.Context(), jobID)
 	if err != nil {
@@ -33,7 +33,7 @@ func (w *world) lines(t testing.TB, jobID, from, until int64) (texts []string, i
 
 func TestALogIsReadByItsLinesLiveArchivedAndErased(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	const secret = "a-secret-of-the-job"
 	w.begin(t, 7, secretbox.Secret(secret))
 	if texts, index := w.lines(t, 7, 1, 10); len(texts) > 0 || index.Lines != 0 {
@@ -71,7 +71,7 @@ func TestALogIsReadByItsLinesLiveArchivedAndErased(t *testing.T) {
 	check("a live log", 15_000, 15_010)
 	say(5_000)
 	check("a live log that grew", 24_000, 24_020)
-	other := &world{Service: New(w.deps), now: w.now}
+	other := &fixture{Service: New(w.deps), now: w.now}
 	if texts, index := other.lines(t, 7, 20_000, 20_001); len(texts) != 2 || index.Lines != int64(n) {
 		t.Errorf("another node reads %v of %d lines", texts, index.Lines)
 	}
@@ -105,7 +105,7 @@ func TestALogIsReadByItsLinesLiveArchivedAndErased(t *testing.T) {
 
 func TestASearchOfALogReadsNoMoreThanItMay(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.begin(t, 7)
 	w.say(t, 7, strings.Repeat("some text\n", 50_000))
 	s := joblog.NewSearch("nothing of the kind", 1, 5)
@@ -130,7 +130,7 @@ func TestManyLiveLogsAreNotAllRemembered(t *testing.T) {
 
 // A window costs by its lines, wherever it is in the longest log.
 func BenchmarkAWindowOfALongLog(b *testing.B) {
-	w := newWorld(b)
+	w := newFixture(b)
 	w.begin(b, 7)
 	line := "\x1b[32mok\x1b[0m   12.3s  internal/some/package/of/ours  and 87.4% of its statements\n"
 	log := strings.Repeat(line, MaxLog/len(line))

@@ -17,7 +17,7 @@ import (
 
 func TestALogIsReadWhileItGrowsAndAfterwards(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.begin(t, 7)
 	if got := w.seen(t, 7, 0); got != "" {
 		t.Errorf("a new log reads %q", got)
@@ -57,7 +57,7 @@ func TestALogIsReadWhileItGrowsAndAfterwards(t *testing.T) {
 
 func TestDL14_AnAcknowledgedPieceIsDurableAndHasItsPlace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.begin(t, 7)
 	size, err := w.AppendLog(t.Context(), 7, 0, []byte("hello"))
 	if size != 5 || err != nil {
@@ -110,7 +110,7 @@ func TestDL14_AnAcknowledgedPieceIsDurableAndHasItsPlace(t *testing.T) {
 
 func TestALogThatBecomesTooLongIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.begin(t, 7)
 	if _, err := w.deps.DB.Exec(t.Context(), "update job_logs set size = $1", MaxLog-3); err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestALogThatBecomesTooLongIsRefused(t *testing.T) {
 
 func TestCI06_ASecretIsHiddenAcrossPiecesRestartsAndTheEnd(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	const canary = "svccbt-canary_0123456789"
 	text := "a " + canary + " b\n" + canary[:20] + "\n" + canary + canary + canary[:15]
 	want := strings.ReplaceAll(text, canary, strings.Repeat("x", len(canary)))
@@ -169,7 +169,7 @@ func TestCI06_ASecretIsHiddenAcrossPiecesRestartsAndTheEnd(t *testing.T) {
 
 func TestAReaderGoesOnInTheArchive(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.begin(t, 7)
 	long := strings.Repeat("0123456789abcde\n", (piecesAtOnce+3)*piece/16)
 	w.say(t, 7, long)
@@ -194,7 +194,7 @@ func TestAReaderGoesOnInTheArchive(t *testing.T) {
 
 func TestAnErasedLogIsGoneFromSightAtOnceAndFromTheStoreAfterwards(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, archived := range []bool{false, true} {
 		id := w.count(t, "select count(*) + 1 from job_logs")
 		w.begin(t, id)
@@ -237,7 +237,7 @@ func TestAnErasedLogIsGoneFromSightAtOnceAndFromTheStoreAfterwards(t *testing.T)
 // Whoever looked while the log was open, and appends when it is not.
 func TestALogThatEndsMeanwhileDoesNotGrow(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	_, next := hide(nil, held{}, []byte("more"))
 	for id, end := range map[int64]func(ctx context.Context, tx pgx.Tx) error{
 		7: nil,
@@ -265,7 +265,7 @@ func TestALogThatEndsMeanwhileDoesNotGrow(t *testing.T) {
 
 func TestWhatAProjectLeavesIsRemoved(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.begin(t, 7)
 	w.say(t, 7, "text")
 	w.end(t, 7)

@@ -75,7 +75,7 @@ func allocated(do func()) uint64 {
 // DO-11: an archive of very many files has an index that is made once, however
 // many ask at once, and searched without reading it whole.
 func TestDO11_AFileOfAHugeArchiveIsFoundByAnIndexThatIsMadeOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	const many = 640_000
 	var packed bytes.Buffer
 	z := zip.NewWriter(&packed)
@@ -151,7 +151,7 @@ func TestDO11_AFileOfAHugeArchiveIsFoundByAnIndexThatIsMadeOnce(t *testing.T) {
 	}
 }
 
-func (w *world) exec(t testing.TB, sql string, args ...any) {
+func (w *fixture) exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
 	if _, err := w.deps.DB.Exec(t.Context(), sql, args...); err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func (w *world) exec(t testing.TB, sql string, args ...any) {
 // DO-11: a report that is small when packed takes no more than a few dozen
 // megabytes to read, and is read once.
 func TestDO11_ATestReportIsReadOnceAndInBounds(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for name, text := range map[string]string{
 		"one text":      "<testsuite><testcase name='a'><failure>" + strings.Repeat("x", 60<<20) + "</failure></testcase></testsuite>",
 		"one attribute": "<testsuite><testcase name='" + strings.Repeat("x", 60<<20) + "'/></testsuite>",
@@ -214,7 +214,7 @@ func heldBy(do func() any) int64 {
 // DO-11: what is told about the reports of a pipeline is bounded, however many
 // of its jobs have one.
 func TestDO11_TheReportsOfFiveThousandJobsAreToldInBounds(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	text := "<testsuite>" + strings.Repeat("<testcase name='passes'/>", 9) + "<testcase name='fails'><failure>" + strings.Repeat("x", 4000) + "</failure></testcase></testsuite>"
 	f := w.store(t, File{JobID: 1, Type: JUnit, Format: Raw}, []byte(text))
 	if err := w.ReadReport(t.Context(), f.ID); err != nil {
@@ -256,7 +256,7 @@ func TestDO11_TheReportsOfFiveThousandJobsAreToldInBounds(t *testing.T) {
 // see to the others.
 func TestReportsThatNobodyHasReadAreReadFewAtATime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var jobs []int64
 	for n := range int64(readAtOnce + 2) {
 		w.store(t, File{JobID: n + 1, Type: JUnit, Format: Raw}, []byte(`<testsuite><testcase name="a"/></testsuite>`))
@@ -287,7 +287,7 @@ func TestReportsThatNobodyHasReadAreReadFewAtATime(t *testing.T) {
 // file is still there. A file that went meanwhile is not found.
 func TestLostBytesOfAFileAreAnErrorOfTheServer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	f := w.store(t, File{JobID: 7, Type: Archive, Format: Zip}, archived(t, member{name: "a", text: "x"}))
 	j := w.store(t, File{JobID: 7, Type: JUnit, Format: Raw}, []byte("<testsuite/>"))
 	for _, f := range []File{f, j} {
@@ -317,7 +317,7 @@ func TestLostBytesOfAFileAreAnErrorOfTheServer(t *testing.T) {
 
 func TestJobsHandInKnownTypesOfFilesAndFewAtATime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, kind := range []string{"", "../x", "trace", "x", strings.Repeat("x", 300), "Archive", "archive\x00"} {
 		if _, err := w.Store(t.Context(), File{JobID: 7, Type: kind, Format: Raw}, strings.NewReader("x")); !fault.Is(err, fault.BadParams) {
 			t.Errorf("%.10q: %v", kind, err)

@@ -23,7 +23,7 @@ import (
 
 func TestATokenIsABotWithARoleInOnePlace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, c := range []struct {
 		noun, in string
 		maker    *user.User
@@ -95,7 +95,7 @@ func TestATokenIsABotWithARoleInOnePlace(t *testing.T) {
 
 func TestWhatATokenIsGivenByDefault(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	got := w.create(t, w.maintainer, "/projects/team%2Ftool", map[string]any{"scopes": "api,read_repository"})
 	if got.ExpiresAt != "2025-05-02" || got.AccessLevel != 40 || !slices.Equal(got.Scopes, []string{"api", "read_repository"}) {
 		t.Errorf("got %+v", got)
@@ -110,7 +110,7 @@ func TestWhatATokenIsGivenByDefault(t *testing.T) {
 
 func TestTK03_ABotLivesNoLongerThanTheTokenThatMadeIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	short := w.as(t, w.maintainer)
 	w.exec(t, "update personal_access_tokens set expires_at = '2024-05-20' where user_id = $1", w.maintainer.ID)
 	body := map[string]any{"name": "robot", "scopes": []string{"api"}}
@@ -123,7 +123,7 @@ func TestTK03_ABotLivesNoLongerThanTheTokenThatMadeIt(t *testing.T) {
 
 func TestWhoMayCreateATokenAndWhich(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	mayNot, mayNotInGroup := rejected("User does not have permission to create project access token"), rejected("User does not have permission to create group access token")
 	groupMaintainer := usertest.New(t, w.db, usertest.Named("deputy"))
 	grouptest.Join(t, w.db, w.group, groupMaintainer, access.Maintainer)
@@ -185,14 +185,14 @@ func TestAHostedInstanceHasNoSuchTokensForFree(t *testing.T) {
 	t.Parallel()
 	hosted := settingtest.Instance()
 	hosted.Hosted, hosted.Tier = true, setting.Free
-	w := newWorld(t, hosted)
+	w := newFixture(t, hosted)
 	w.as(t, w.maintainer).Do(t, "POST", w.inProject()+"/access_tokens", map[string]any{"name": "robot", "scopes": []string{"api"}}).
 		Want(t, 400, rejected("User does not have permission to create project access token"))
 }
 
 func TestATokenIsSeenByThoseWhoManageItsPlace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	first, second := w.create(t, w.maintainer, w.inProject()), w.create(t, w.owner, w.inProject())
 	ofGroup := w.create(t, w.owner, w.inGroup())
 	other := projecttest.New(t, w.db, w.group.ID)
@@ -244,7 +244,7 @@ func TestATokenIsSeenByThoseWhoManageItsPlace(t *testing.T) {
 
 func TestRotationReplacesTheTokenAndKeepsTheBot(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	old := w.create(t, w.maintainer, w.inProject(), map[string]any{"access_level": 30, "expires_at": "2024-05-03"})
 	at := w.inProject() + "/access_tokens/"
 	fresh := httpapitest.JSON[made](t, w.as(t, w.maintainer).Do(t, "POST", at+id(old.ID)+"/rotate", nil).WantStatus(t, 200))
@@ -286,7 +286,7 @@ func TestRotationReplacesTheTokenAndKeepsTheBot(t *testing.T) {
 
 func TestWhoMayRotateAToken(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	low, high := w.create(t, w.maintainer, w.inProject()), w.create(t, w.owner, w.inProject(), map[string]any{"access_level": 50})
 	foreign := w.create(t, w.owner, w.inGroup())
 	for _, c := range []struct {
@@ -323,7 +323,7 @@ func TestWhoMayRotateAToken(t *testing.T) {
 
 func TestARevokedTokenTakesItsBotAlong(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, c := range []struct {
 		noun, in string
 		by       *user.User
@@ -370,7 +370,7 @@ func TestARevokedTokenTakesItsBotAlong(t *testing.T) {
 
 func TestARevokedTokenIsListedWhileItsBotIsAMember(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	got := w.create(t, w.maintainer, w.inProject())
 	w.with(got.Token).Do(t, "DELETE", "/personal_access_tokens/self", nil).WantStatus(t, 204)
 	shown := httpapitest.JSON[[]made](t, w.as(t, w.maintainer).Do(t, "GET", w.inProject()+"/access_tokens", nil))
@@ -385,7 +385,7 @@ func TestARevokedTokenIsListedWhileItsBotIsAMember(t *testing.T) {
 
 func TestTK07_ATokenHasNoMorePowerThanTheMembershipOfItsBot(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	src := w.source(t)
 	fresh := func() made { return w.create(t, w.owner, w.inProject()) }
 
@@ -432,7 +432,7 @@ func TestTK07_ATokenHasNoMorePowerThanTheMembershipOfItsBot(t *testing.T) {
 
 func TestTK07_BotsGoWithTheirPlace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	if err := w.queue.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -464,7 +464,7 @@ func TestTK07_BotsGoWithTheirPlace(t *testing.T) {
 
 func TestNothingComesToBeInAPlaceThatIsAboutToGo(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.exec(t, "update projects set removal = true")
 	before := ask[int](t, w, "select count(*) from users")
 	src := w.source(t)
@@ -479,7 +479,7 @@ func TestNothingComesToBeInAPlaceThatIsAboutToGo(t *testing.T) {
 
 func TestTwoWhoRevokeOneTokenBothSucceedOrLearnThatItIsGone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for range 3 {
 		got := w.create(t, w.maintainer, w.inProject())
 		client, statuses := w.as(t, w.maintainer), make(chan int, 4)

@@ -36,8 +36,8 @@ import (
 	"stithy/internal/user/usertest"
 )
 
-// world is an instance with a project that has a repository and a developer.
-type world struct {
+// fixture is an instance with a project that has a repository and a developer.
+type fixture struct {
 	*httpapitest.Client
 	db       *postgres.DB
 	store    *gitstore.Store
@@ -48,9 +48,9 @@ type world struct {
 	dev      *user.User
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &world{db: postgrestest.New(t), store: repositorytest.Store(t)}
+	w := &fixture{db: postgrestest.New(t), store: repositorytest.Store(t)}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	now := clock.Clock(func() time.Time { return time.Date(2024, 2, 1, 12, 0, 0, 0, time.UTC) })
 	names := wire.Names{Service: "svc", Errors: "errsvc"}
@@ -94,20 +94,20 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) at(query string) string {
+func (w *fixture) at(query string) string {
 	return "/projects/" + strconv.FormatInt(w.project.ID, 10) + "/repository/changelog" + query
 }
 
-func (w *world) as(u *user.User) *httpapitest.Client { return w.AsAccount(*u.Person(), u) }
+func (w *fixture) as(u *user.User) *httpapitest.Client { return w.AsAccount(*u.Person(), u) }
 
-func (w *world) notes(t *testing.T, query string) string {
+func (w *fixture) notes(t *testing.T, query string) string {
 	t.Helper()
 	return httpapitest.JSON[struct{ Notes string }](t, w.Do(t, "GET", w.at(query), nil).WantStatus(t, http.StatusOK)).Notes
 }
 
 const config = "categories:\n  feature: Features\n"
 
-func (w *world) seed(t *testing.T) []gitstore.OID {
+func (w *fixture) seed(t *testing.T) []gitstore.OID {
 	t.Helper()
 	return gitstoretest.Seed(t, w.store, w.repo,
 		gitstoretest.Commit{Message: "start\n\nChangelog: feature", Files: map[string]string{".svc/changelog_config.yml": config}, Tag: "v1.1.0"},
@@ -120,7 +120,7 @@ func (w *world) seed(t *testing.T) []gitstore.OID {
 
 func TestASectionTellsWhatCommitsSayOfThemselves(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ids := w.seed(t)
 	tree := gitstoretest.Git(t, w.store, w.repo, "", "rev-parse", "main^{tree}")
 	revert := gitstoretest.Git(t, w.store, w.repo, "Revert\n\nThis reverts commit "+string(ids[4])+".\n", "commit-tree", "-p", string(ids[4]), tree)
@@ -159,7 +159,7 @@ func TestASectionTellsWhatCommitsSayOfThemselves(t *testing.T) {
 
 func TestOnlyPeopleOfTheProjectOrOfAThankedGroupAreNamed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.seed(t)
 	eve := usertest.New(t, w.db, usertest.Named("eve"))
 	if got := w.notes(t, "?version=1.2.0"); strings.Contains(got, "@eve") {
@@ -180,7 +180,7 @@ func TestOnlyPeopleOfTheProjectOrOfAThankedGroupAreNamed(t *testing.T) {
 
 func TestASectionIsCommittedToAFile(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ids := w.seed(t)
 	dev := w.as(w.dev)
 	dev.Do(t, "POST", w.at(""), map[string]any{"version": "1.2.0", "to": string(ids[3])}).Want(t, http.StatusOK, "200")
@@ -223,7 +223,7 @@ func TestAConfigurationThatCannotBeUsedSaysWhy(t *testing.T) {
 		"tag_regex: '('": "The regular expression to use for finding the previous tag for a version is invalid",
 		"template: \"" + strings.Repeat("{% each categories %}{% each entries %}", 3) + strings.Repeat("{% end %}{% end %}", 3) + "\"": "",
 	} {
-		w := newWorld(t)
+		w := newFixture(t)
 		gitstoretest.Seed(t, w.store, w.repo, gitstoretest.Commit{Message: "x\n\nChangelog: y", Files: map[string]string{".svc/changelog_config.yml": text}, Tag: "v1.0.0"})
 		reply := w.Do(t, "GET", w.at("?version=1.2.0"), nil)
 		if want != "" && (reply.Status != http.StatusUnprocessableEntity || !strings.Contains(reply.Body, "Failed to generate the changelog: "+want)) || reply.Status >= 500 {
@@ -234,7 +234,7 @@ func TestAConfigurationThatCannotBeUsedSaysWhy(t *testing.T) {
 
 func TestAChangelogIsNotCommittedWhereItsWriterMayNotPush(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ids := w.seed(t)
 	worker := usertest.New(t, w.db)
 	projecttest.Join(t, w.db, w.project, worker, access.Developer)
@@ -255,7 +255,7 @@ func TestAChangelogIsNotCommittedWhereItsWriterMayNotPush(t *testing.T) {
 
 func TestARangeHasAtMostFifteenThousandCommitsUnlessTheFlagIsShut(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var stream strings.Builder
 	for i := range 15_002 {
 		fmt.Fprintf(&stream, "commit refs/heads/main\nmark :%d\ncommitter A <a@example.com> %d +0000\ndata 1\nx", i+1, 1_700_000_000+i)

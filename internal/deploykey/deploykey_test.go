@@ -37,8 +37,8 @@ import (
 	"stithy/internal/user/usertest"
 )
 
-// world is two projects with a maintainer each, behind the API.
-type world struct {
+// fixture is two projects with a maintainer each, behind the API.
+type fixture struct {
 	*httpapitest.Client
 	*deploykey.Service
 	users            *user.Service
@@ -50,9 +50,9 @@ type world struct {
 	records          []bus.AuditRecord
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &world{db: postgrestest.New(t), now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC)}
+	w := &fixture{db: postgrestest.New(t), now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC)}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	now := clock.Clock(func() time.Time { return w.now })
 	home := &url.URL{Scheme: "https", Host: "forge.example"}
@@ -89,7 +89,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) as(u *user.User) *httpapitest.Client { return w.AsAccount(*u.Person(), u) }
+func (w *fixture) as(u *user.User) *httpapitest.Client { return w.AsAccount(*u.Person(), u) }
 
 // line is the nth key that there is.
 func line(t *testing.T, n byte) string {
@@ -124,7 +124,7 @@ type entity struct {
 	CanPush           bool       `json:"can_push"`
 }
 
-func (w *world) add(t *testing.T, p *project.Project, n byte) entity {
+func (w *fixture) add(t *testing.T, p *project.Project, n byte) entity {
 	t.Helper()
 	r := w.as(w.me).Do(t, "POST", keysOf(p), url.Values{"title": {"robot"}, "key": {line(t, n) + " robot@host"}})
 	return httpapitest.JSON[entity](t, r.WantStatus(t, http.StatusCreated))
@@ -132,7 +132,7 @@ func (w *world) add(t *testing.T, p *project.Project, n byte) entity {
 
 func TestAKeyIsAddedShownChangedAndTaken(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	k := w.add(t, w.tool, 1)
 	if k.Key != line(t, 1) || k.Title != "robot" || k.CanPush || !strings.HasPrefix(k.FingerprintSHA256, "SHA256:") {
 		t.Errorf("%+v", k)
@@ -157,7 +157,7 @@ func TestAKeyIsAddedShownChangedAndTaken(t *testing.T) {
 
 func TestMaintainersAloneManageKeys(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	k := w.add(t, w.tool, 1)
 	w.as(w.developer).Do(t, "GET", keysOf(w.tool), nil).WantStatus(t, http.StatusForbidden)
 	w.as(w.friend).Do(t, "GET", keysOf(w.tool, k.ID), nil).WantStatus(t, http.StatusNotFound)
@@ -170,7 +170,7 @@ func TestMaintainersAloneManageKeys(t *testing.T) {
 
 func TestAKeyIsTakenOnlyByWhoMaintainsAProjectThatHasIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	k := w.add(t, w.tool, 1)
 	w.as(w.friend).Do(t, "POST", keysOf(w.site, k.ID, "enable"), nil).WantStatus(t, http.StatusNotFound)
 	w.as(w.friend).Do(t, "POST", keysOf(w.site, int64(999), "enable"), nil).WantStatus(t, http.StatusNotFound)
@@ -194,7 +194,7 @@ func TestAKeyIsTakenOnlyByWhoMaintainsAProjectThatHasIt(t *testing.T) {
 
 func TestGI13_AKeyProvesOneThing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	taken := func(r *httpapitest.Reply) {
 		t.Helper()
 		if body := r.WantStatus(t, http.StatusBadRequest); !strings.Contains(body.Body, "has already been taken") {
@@ -214,7 +214,7 @@ func TestGI13_AKeyProvesOneThing(t *testing.T) {
 
 func TestAKeyThatIsNoneIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, c := range []url.Values{
 		{"title": {"k"}}, {"key": {line(t, 1)}}, {"title": {" "}, "key": {line(t, 1)}}, {"title": {"k"}, "key": {"ssh-ed25519 AAAA"}},
 		{"title": {"k"}, "key": {`command="x" ` + line(t, 1)}}, {"title": {"k"}, "key": {line(t, 1) + "\n" + line(t, 2)}},

@@ -10,7 +10,7 @@ import (
 
 func TestADeployTokenIsGoodWithItsNameUntilItEnds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	room := w.tokens
 	m := w.create(t, w.inProject(), map[string]any{"expires_at": w.now.AddDate(0, 0, 10).Format(time.RFC3339)})
 	good := func(username, secret string) bool {
@@ -42,7 +42,7 @@ func TestADeployTokenIsGoodWithItsNameUntilItEnds(t *testing.T) {
 
 func TestADeployTokenReachesItsPlaceAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	room := w.tokens
 	below := projecttest.New(t, w.db, grouptest.New(t, w.db, grouptest.Named("below"), grouptest.Under(w.group)).ID, projecttest.Named("deep"))
 	beside := projecttest.New(t, w.db, w.group.ID, projecttest.Named("beside"))

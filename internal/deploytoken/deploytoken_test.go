@@ -40,9 +40,9 @@ import (
 	"stithy/internal/user/usertest"
 )
 
-// world is a group with a project in it, behind the real API with the real
+// fixture is a group with a project in it, behind the real API with the real
 // authentication.
-type world struct {
+type fixture struct {
 	*httpapitest.Client // anonymous
 	db                  *postgres.DB
 	box                 *secretbox.Box
@@ -58,9 +58,9 @@ type world struct {
 	records []bus.AuditRecord
 }
 
-func newWorld(t testing.TB) *world {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	w := &world{db: postgrestest.New(t), box: secretbox.Random(), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
+	w := &fixture{db: postgrestest.New(t), box: secretbox.Random(), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	now := clock.Clock(func() time.Time { return w.now })
 	home := &url.URL{Scheme: "https", Host: "forge.example"}
@@ -134,15 +134,15 @@ func probes(projects *project.Service) []httpapi.Endpoint {
 	return all
 }
 
-func (w *world) as(t testing.TB, u *user.User) *httpapitest.Client {
+func (w *fixture) as(t testing.TB, u *user.User) *httpapitest.Client {
 	t.Helper()
 	return w.With("Private-Token", tokentest.New(t, w.db, w.box, u.ID))
 }
 
-func (w *world) inProject() string { return "/projects/" + id(w.project.ID) }
-func (w *world) inGroup() string   { return "/groups/" + id(w.group.ID) }
+func (w *fixture) inProject() string { return "/projects/" + id(w.project.ID) }
+func (w *fixture) inGroup() string   { return "/groups/" + id(w.group.ID) }
 
-func (w *world) taken() []bus.AuditRecord {
+func (w *fixture) taken() []bus.AuditRecord {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	records := w.records
@@ -162,7 +162,7 @@ type made struct {
 	Token     string   `json:"token"`
 }
 
-func (w *world) create(t testing.TB, in string, attributes ...map[string]any) made {
+func (w *fixture) create(t testing.TB, in string, attributes ...map[string]any) made {
 	t.Helper()
 	body := map[string]any{"name": "robot", "scopes": []string{"read_repository"}}
 	for _, more := range attributes {
@@ -193,7 +193,7 @@ const (
 
 func TestADeployTokenIsShownOnceWithItsSecret(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for noun, in := range map[string]string{"": w.inProject(), "group_": w.inGroup()} {
 		w.taken()
 		got := w.create(t, in, map[string]any{
@@ -235,7 +235,7 @@ func TestADeployTokenIsShownOnceWithItsSecret(t *testing.T) {
 
 func TestWhatADeployTokenMayBe(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	if got := w.create(t, w.inProject(), map[string]any{"username": "robot+1", "scopes": "write_registry,read_package_registry"}); got.Username != "robot+1" ||
 		got.ExpiresAt != nil || !slices.Equal(got.Scopes, []string{"write_registry", "read_package_registry"}) {
 		t.Errorf("got %+v", got)
@@ -271,7 +271,7 @@ func TestWhatADeployTokenMayBe(t *testing.T) {
 
 func TestWhoManagesDeployTokens(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ofProject, ofGroup := w.create(t, w.inProject()), w.create(t, w.inGroup())
 	for _, c := range []struct {
 		fact           string
@@ -321,7 +321,7 @@ func TestWhoManagesDeployTokens(t *testing.T) {
 
 func TestDeployTokensAreListed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	other := "/projects/" + id(projecttest.New(t, w.db, w.group.ID).ID)
 	a, b := w.create(t, w.inProject()), w.create(t, w.inProject(), map[string]any{"expires_at": "2024-05-01"})
 	c, d, e := w.create(t, w.inProject()), w.create(t, w.inGroup()), w.create(t, other)
@@ -352,7 +352,7 @@ func TestDeployTokensAreListed(t *testing.T) {
 // looked at.
 func TestTK10_ADeployTokenOpensNothingOfThisAPI(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	all := []string{"read_repository", "read_registry", "write_registry", "read_package_registry", "write_package_registry"}
 	ofProject := w.create(t, w.inProject(), map[string]any{"scopes": all})
 	ofGroup := w.create(t, w.inGroup(), map[string]any{"scopes": all})
@@ -406,7 +406,7 @@ func TestTK10_ADeployTokenOpensNothingOfThisAPI(t *testing.T) {
 
 func TestADeployTokenReachesItsOwnPlaceAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	below, beside := grouptest.New(t, w.db, grouptest.Named("below"), grouptest.Under(w.group)), grouptest.New(t, w.db, grouptest.Named("beside"))
 	deep := projecttest.New(t, w.db, below.ID, projecttest.Named("deep"))
 	sibling := projecttest.New(t, w.db, w.group.ID, projecttest.Named("sibling"))

@@ -75,13 +75,13 @@ func (s *Service) handleRequest(ctx context.Context, call httpapi.Call[httpapi.N
 	if err != nil {
 		return httpapi.WithHeaders[any]{}, err
 	}
-	v := s.visit(Asking{Runner: r, Features: p.Info.features(), Cursor: p.LastUpdate, Secret: secretbox.Secret(secret)})
+	v := s.poll(JobRequest{Runner: r, Features: p.Info.features(), Cursor: p.LastUpdate, Secret: secretbox.Secret(secret)})
 	return v.answer(v.first(ctx))
 }
 
 // answer is what a runner hears after a look: its job, or that there is none.
 // Before that it waits, and then there is another look.
-func (v *visit) answer(given *Payload, over bool, err error) (httpapi.WithHeaders[any], error) {
+func (v *poll) answer(given *Payload, over bool, err error) (httpapi.WithHeaders[any], error) {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return httpapi.WithHeaders[any]{}, fault.New(fault.Unavailable)
@@ -93,7 +93,7 @@ func (v *visit) answer(given *Payload, over bool, err error) (httpapi.WithHeader
 		return httpapi.WithHeaders[any]{Body: httpapi.NoContentYet{}, Header: map[string]string{headerLastUpdate: v.cursor()}}, nil
 	}
 	return httpapi.WithHeaders[any]{Body: httpapi.Wait{
-		Of: fmt.Sprint("runner ", v.asking.Runner.ID), Hold: v.until.Sub(v.s.deps.Clock.Now()), Begin: v.place.listen,
+		Of: fmt.Sprint("runner ", v.request.Runner.ID), Hold: v.until.Sub(v.s.deps.Clock.Now()), Begin: v.place.listen,
 		Then: func(ctx context.Context) (any, error) { return v.answer(v.next(ctx)) },
 	}}, nil
 }

@@ -21,7 +21,7 @@ import (
 
 func TestALogIsAppendedByRanges(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	job, secret := w.running(t, w.project)
 	path := "/jobs/" + id(job) + "/trace?debug_trace=false"
 	want(t, w.call("PATCH", path, "one\n", byJob(secret), with("Content-Range", "0-3")), 202, "202",
@@ -43,7 +43,7 @@ func TestALogIsAppendedByRanges(t *testing.T) {
 
 func TestAJobEndsWhenAllOfItsLogIsThere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	job, secret := w.running(t, w.project)
 	path := "/jobs/" + id(job)
 	state := func(state string, size int) map[string]any {
@@ -61,7 +61,7 @@ func TestAJobEndsWhenAllOfItsLogIsThere(t *testing.T) {
 
 func TestARunnerSaysWhyAJobFailed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for given, wanted := range map[string]pipeline.Reason{
 		"": "unknown_failure", "script_failure": "script_failure", "runner_system_failure": "runner_system_failure", "bad luck": "unknown_failure",
 	} {
@@ -78,7 +78,7 @@ func TestARunnerSaysWhyAJobFailed(t *testing.T) {
 // CI-10: a result that came late, twice or from elsewhere changes nothing.
 func TestCI10_AFinalStateIsFinal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	job, secret := w.running(t, w.project)
 	_, other := w.running(t, w.project)
 	path := "/jobs/" + id(job)
@@ -122,7 +122,7 @@ func TestCI10_AFinalStateIsFinal(t *testing.T) {
 // and nothing twice.
 func TestCI10_PiecesOfALogComeOnceAndInOrder(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	job, secret := w.running(t, w.project)
 	path := "/jobs/" + id(job) + "/trace"
 	var wg sync.WaitGroup
@@ -160,7 +160,7 @@ func archive(t testing.TB) []byte {
 
 func TestFilesAreHandedInAndFetchedByJobsThatFollow(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	job, secret := w.running(t, w.project)
 	path := "/jobs/" + id(job) + "/artifacts"
 	content := archive(t)
@@ -183,7 +183,7 @@ func TestFilesAreHandedInAndFetchedByJobsThatFollow(t *testing.T) {
 // on its own project and on those that let it in, and on routes that say so.
 func TestCI07_TheTokenOfAJobOpensLittleAndNotForLong(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	job, secret := w.running(t, w.project)
 	agents := func() int { return w.call("GET", "/job/allowed_agents", nil, byJob(secret)).Code }
 	for _, present := range []func(*http.Request){byJob(secret), with("Authorization", "Bearer "+secret), func(r *http.Request) {
@@ -225,7 +225,7 @@ func TestCI07_TheTokenOfAJobOpensLittleAndNotForLong(t *testing.T) {
 
 func TestCI07_AProjectSaysWhoseJobsItLetsIn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	_, secret := w.running(t, w.project)
 	other := projecttest.New(t, w.deps.DB, w.group.ID, projecttest.Named("other"))
 	projecttest.Join(t, w.deps.DB, other, w.ann, access.Maintainer)
@@ -279,7 +279,7 @@ func TestCI07_AProjectSaysWhoseJobsItLetsIn(t *testing.T) {
 // CI-09: each call is bound to one running job; nothing else is there.
 func TestCI09_ARunnerReachesItsOwnJobAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	mine, secret := w.running(t, w.project)
 	hidden := projecttest.New(t, w.deps.DB, grouptest.New(t, w.deps.DB).ID)
 	theirs, other := w.running(t, hidden)
@@ -310,7 +310,7 @@ func TestCI09_ARunnerReachesItsOwnJobAlone(t *testing.T) {
 
 func TestJobsThatNothingIsHeardOfEnd(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	unheard, _ := w.running(t, w.project)
 	silent, once := w.running(t, w.project)
 	talking, secret := w.running(t, w.project)
@@ -385,7 +385,7 @@ func TestARunLapses(t *testing.T) {
 // to tell the runner died.
 func TestAJobWhoseAnswerWasLostStartsAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	lost, secret := w.running(t, w.project)
 	w.now = w.now.Add(unheardAtMost + time.Second)
 	if err := w.tend(t.Context(), TendArgs{}); err != nil {
@@ -404,7 +404,7 @@ func TestAJobWhoseAnswerWasLostStartsAgain(t *testing.T) {
 
 func TestTheQueueIsMended(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	lost, stray := w.pending(t, w.project), w.pending(t, w.project)
 	w.exec(t, `delete from job_queue where job_id = $1`, lost)
 	w.exec(t, `update jobs set status = 'skipped' where id = $1`, stray)
@@ -412,12 +412,12 @@ func TestTheQueueIsMended(t *testing.T) {
 	if err := w.tend(t.Context(), TendArgs{}); err != nil {
 		t.Fatal(err)
 	}
-	takesAll(t, &w.Service.queue, Seeker{Scopes: OfInstance(), Untagged: true}, lost)
+	takesAll(t, &w.Service.queue, RunnerMatch{Scopes: OfInstance(), Untagged: true}, lost)
 }
 
 func TestAFileOfAnUnknownTypeIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	job, secret := w.running(t, w.project)
 	path := "/jobs/" + id(job) + "/artifacts"
 	for _, kind := range []string{strings.Repeat("x", 300), "../x", "trace", "%00", "Archive"} {
@@ -434,7 +434,7 @@ func TestAFileOfAnUnknownTypeIsRefused(t *testing.T) {
 
 func TestLostBytesOfAFileAreA500(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	job, secret := w.running(t, w.project)
 	path := "/jobs/" + id(job) + "/artifacts"
 	want(t, w.upload(path+"?artifact_type=archive&artifact_format=zip", archive(t), byJob(secret)), 201, "")

@@ -16,7 +16,7 @@ import (
 // decided by what the job was given and what its runner says, and stays so.
 func TestCI15_ADebugLogStaysOne(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	reader := usertest.New(t, w.deps.DB, usertest.Named("rita"))
 	projecttest.Join(t, w.deps.DB, w.project, reader, access.Reporter)
 	set := func(key, value string) *variable.Variable {

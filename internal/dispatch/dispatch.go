@@ -1,5 +1,5 @@
 // Package dispatch hands pending jobs to runners and listens to them until
-// they are done: the queue and its lanes, claims, long polling, what a runner
+// they are done: the queue and its queues, claims, long polling, what a runner
 // gets of a job, the runner protocol, the tokens of running jobs and which
 // projects they open, and jobs that nobody is heard of any more.
 //
@@ -19,16 +19,16 @@ import (
 	"stithy/internal/pipeline"
 )
 
-// Seeker is what counts of a runner that asks for a job. Runners that are equal
+// RunnerMatch is what counts of a runner that asks for a job. Runners that are equal
 // in it may take the same jobs.
-type Seeker struct {
-	Scopes    []int64  // whose runner it is, sorted; see Lane.Serves
+type RunnerMatch struct {
+	Scopes    []int64  // whose runner it is, sorted; see Queue.Serves
 	Tags      []string // sorted
 	Untagged  bool     // takes jobs without tags
 	Protected bool     // takes jobs of protected refs only
 }
 
-// Scopes of runners, as lanes name them.
+// Scopes of runners, as queues name them.
 const instance int64 = 0
 
 // OfInstance is the scope of the instance's runners.
@@ -49,10 +49,10 @@ func OfProjects(ids []int64) []int64 {
 
 // fair reports whether the runner is one that projects share, each as much as
 // the other.
-func (s *Seeker) fair() bool { return slices.Equal(s.Scopes, []int64{instance}) }
+func (s *RunnerMatch) fair() bool { return slices.Equal(s.Scopes, []int64{instance}) }
 
-// key is equal for equal seekers.
-func (s *Seeker) key() string {
+// key is equal for runners that may take the same jobs.
+func (s *RunnerMatch) key() string {
 	var b strings.Builder
 	for _, scope := range s.Scopes {
 		b.WriteString(strconv.FormatInt(scope, 10))
@@ -67,8 +67,8 @@ func (s *Seeker) key() string {
 	return b.String()
 }
 
-// Lane is a line of pending jobs of one project that the same runners may take.
-type Lane struct {
+// Queue holds the pending jobs of one project that the same runners may take.
+type Queue struct {
 	ID        int64
 	ProjectID int64
 	Tags      []string
@@ -76,9 +76,9 @@ type Lane struct {
 	Serves    []int64 // whose runners: 0 is the instance, positive a group, negative a project
 }
 
-// takes says whether a seeker may take the jobs of a lane. The statement that
-// ranks lanes says the same in SQL.
-func (s *Seeker) takes(l *Lane) bool {
+// takes says whether a match may take the jobs of a queue. The statement that
+// ranks queues says the same in SQL.
+func (s *RunnerMatch) takes(l *Queue) bool {
 	switch {
 	case s.Protected && !l.Protected:
 		return false

@@ -25,14 +25,14 @@ import (
 )
 
 // protect makes main a branch that those of a role may update.
-func (w *world) protect(t testing.TB, p *project.Project, from access.Role) {
+func (w *fixture) protect(t testing.TB, p *project.Project, from access.Role) {
 	t.Helper()
 	w.exec(t, `with b as (insert into protected_branches (project_id, name, created_at, updated_at) values ($1, 'main', $2, $2) returning id)
 		insert into protection_grants (protected_branch_id, act, access_level) select id, act, $3 from b, unnest(array['push', 'merge']) act`,
 		p.ID, w.now, int(from))
 }
 
-func (w *world) seenBy(t testing.TB, u *user.User, p *project.Project) *project.Project {
+func (w *fixture) seenBy(t testing.TB, u *user.User, p *project.Project) *project.Project {
 	t.Helper()
 	seen, err := w.deps.Projects.Find(t.Context(), w.actorOf(u), p.ID)
 	if err != nil {
@@ -54,7 +54,7 @@ other: {trigger: {project: team/other}}
 
 // prepared is all that somebody has left to happen later.
 type prepared struct {
-	w                 *world
+	w                 *fixture
 	who               *user.User
 	pipeline          int64
 	jobs              map[string]int64
@@ -63,10 +63,10 @@ type prepared struct {
 }
 
 // prepareLater lets somebody leave things to happen later, in every way there is.
-func (w *world) prepareLater(t testing.TB, who *user.User) *prepared {
+func (w *fixture) prepareLater(t testing.TB, who *user.User) *prepared {
 	t.Helper()
 	ctx, by, p := t.Context(), w.actorOf(who), w.seenBy(t, who, w.project)
-	made, err := w.deps.Pipelines.Create(ctx, by, p, pipeline.Wish{Source: pipeline.FromAPI, Ref: "main"})
+	made, err := w.deps.Pipelines.Create(ctx, by, p, pipeline.CreateRequest{Source: pipeline.FromAPI, Ref: "main"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestCI01_WhatRunsLaterRunsForThoseWhoWouldBeLetInNow(t *testing.T) {
 	for name, c := range states {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			files := repositorytest.Files{".svc-ci.yml": laterConfig, "child.yml": "inner: {script: [x]}\n"}
 			repo, err := w.deps.Repositories.Open(t.Context(), w.project)
 			if err != nil {
@@ -260,7 +260,7 @@ func TestCI01_WhatRunsLaterRunsForThoseWhoWouldBeLetInNow(t *testing.T) {
 // update it any more. What is kept for the ref is not given to their code.
 func TestCI03_AJobIsGivenWhatItsPersonMayRunOnTheRefNow(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	who := usertest.New(t, w.deps.DB, usertest.Named("dan"))
 	projecttest.Join(t, w.deps.DB, w.project, who, access.Developer)
 	v := &variable.Variable{Key: "DEPLOY_KEY", Value: "canary", Type: variable.EnvVar, Scope: "*", Protected: true}
@@ -292,7 +292,7 @@ func TestCI03_AJobIsGivenWhatItsPersonMayRunOnTheRefNow(t *testing.T) {
 // do not reach.
 func TestCI01_FilesOfOtherProjectsAreForThoseWhoWouldBeLetInNow(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	admin := usertest.New(t, w.deps.DB, usertest.Named("eve"), usertest.Admin())
 	projecttest.Join(t, w.deps.DB, w.project, admin, access.Developer)
 	hidden := projecttest.New(t, w.deps.DB, w.group.ID, projecttest.Named("hidden"))

@@ -12,9 +12,9 @@ import (
 	"stithy/internal/gitstore"
 )
 
-// Handout is all that is known when a job is given to a runner. The payload
+// payloadInput is all that is known when a job is given to a runner. The payload
 // follows from it and from nothing else.
-type Handout struct {
+type payloadInput struct {
 	Plan     ciconfig.Job // with its rule applied
 	JobID    int64
 	Token    string // the job's, shown to its runner alone
@@ -270,7 +270,7 @@ var failureReasons = []string{
 }
 
 // build makes the payload.
-func (h *Handout) build() Payload {
+func (h *payloadInput) build() Payload {
 	job := &h.Plan
 	return Payload{
 		ID: h.JobID, Token: h.Token, AllowGitFetch: h.Fetch,
@@ -298,7 +298,7 @@ func fewOrMany(n int) string {
 
 // git says what to fetch. The pipeline's own ref is there as long as the
 // pipeline is, whatever becomes of the branch.
-func (h *Handout) git() payloadGit {
+func (h *payloadInput) git() payloadGit {
 	kept := gitstore.Pipelines + strconv.FormatInt(h.Pipeline, 10)
 	g := payloadGit{
 		RepoURL: h.Git.URL, Ref: h.Git.Ref, SHA: h.Git.SHA, BeforeSHA: h.Git.Before, RefType: "branch", Depth: h.Depth,
@@ -320,7 +320,7 @@ func (h *Handout) git() payloadGit {
 	return g
 }
 
-func (h *Handout) steps() []payloadStep {
+func (h *payloadInput) steps() []payloadStep {
 	job, timeout := &h.Plan, int(h.Timeout.Seconds())
 	steps := []payloadStep{{
 		Name: "script", Script: slices.Concat(job.BeforeScript, job.Script), Timeout: timeout, When: "on_success",
@@ -447,7 +447,7 @@ func artifacts(a *ciconfig.Artifacts) []payloadArtifact {
 // caches gives jobs of protected refs caches of their own, so that nobody who
 // may not push there leaves something for them. The keys begin with a number
 // that clearing the caches counts up.
-func (h *Handout) caches() []payloadCache {
+func (h *payloadInput) caches() []payloadCache {
 	out := []payloadCache{}
 	for _, c := range h.Plan.Cache {
 		suffix := ""
@@ -480,7 +480,7 @@ func (h *Handout) caches() []payloadCache {
 
 // needs are the jobs whose files this one gets. They are fetched with the token
 // of this job, which opens them while it runs.
-func (h *Handout) needs() []payloadNeed {
+func (h *payloadInput) needs() []payloadNeed {
 	out := []payloadNeed{}
 	for _, d := range h.Dependencies {
 		need := payloadNeed{ID: d.ID, Name: d.Name, Token: h.Token}

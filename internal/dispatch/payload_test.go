@@ -23,8 +23,8 @@ const noCommit = "0000000000000000000000000000000000000000"
 
 var update = flag.Bool("update", false, "write the golden documents")
 
-func handout() Handout {
-	return Handout{
+func payloadInputOf() payloadInput {
+	return payloadInput{
 		Plan: ciconfig.Job{Name: "build", Stage: "test", Script: []string{"make"}}, JobID: 42, Token: "svccbt-jobtoken",
 		Queued: 1500 * time.Millisecond, Timeout: time.Hour, Fetch: true, Depth: 20, Pipeline: 7,
 		Git:           Git{URL: "https://gitlab-ci-token:svccbt-jobtoken@forge.example/team/tool.git", Ref: "main", SHA: "f" + noCommit[1:], Before: noCommit},
@@ -33,8 +33,8 @@ func handout() Handout {
 	}
 }
 
-func full() Handout {
-	h := handout()
+func full() payloadInput {
+	h := payloadInputOf()
 	h.Running, h.Git.Tag, h.Git.Ref, h.Git.Protected, h.SeparateCaches, h.CacheIndex, h.Depth = 9, true, "v1.0", true, true, 3, 0
 	h.Plan = ciconfig.Job{
 		Name: "build", Stage: "test", BeforeScript: []string{"./setup"}, Script: []string{"make", "make check"}, AfterScript: []string{"./clean"},
@@ -69,7 +69,7 @@ func full() Handout {
 
 func TestPayloadsAreAsRunnersKnowThem(t *testing.T) {
 	t.Parallel()
-	for name, h := range map[string]Handout{"small": handout(), "full": full()} {
+	for name, h := range map[string]payloadInput{"small": payloadInputOf(), "full": full()} {
 		built := h.build()
 		got, err := json.MarshalIndent(built, "", "  ")
 		if err != nil {

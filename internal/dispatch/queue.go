@@ -16,103 +16,103 @@ import (
 )
 
 // queue is the line of pending jobs.
-type queue struct {
+type pendingJobs struct {
 	db    *postgres.DB
 	clock clock.Clock
 
-	mu      sync.Mutex
-	lineups map[string]*lineup
+	mu       sync.Mutex
+	rankings map[string]*ranking
 }
 
 // enqueue adds a job in the transaction that made it pending, and tells every
 // node when that commits.
-func (q *queue) enqueue(ctx context.Context, tx pgx.Tx, jobID, projectID int64, tags []string, protected bool) error {
+func (q *pendingJobs) enqueue(ctx context.Context, tx pgx.Tx, jobID, projectID int64, tags []string, protected bool) error {
 	tags = slices.Sorted(slices.Values(tags))
 	if tags == nil {
 		tags = []string{}
 	}
-	lane, err := postgres.Value[int64](ctx, tx, sqlFindLane, projectID, protected, tags)
+	queue, err := postgres.Value[int64](ctx, tx, sqlFindQueue, projectID, protected, tags)
 	if errors.Is(err, postgres.ErrNoRows) {
-		if _, err = tx.Exec(ctx, sqlAddLane, projectID, protected, tags, q.clock.Now()); err == nil {
-			lane, err = postgres.Value[int64](ctx, tx, sqlFindLane, projectID, protected, tags)
+		if _, err = tx.Exec(ctx, sqlAddQueue, projectID, protected, tags, q.clock.Now()); err == nil {
+			queue, err = postgres.Value[int64](ctx, tx, sqlFindQueue, projectID, protected, tags)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, sqlEnqueue, jobID, lane, q.clock.Now()); err != nil {
+	if _, err := tx.Exec(ctx, sqlEnqueue, jobID, queue, q.clock.Now()); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, sqlTell, strconv.FormatInt(lane, 10))
+	_, err = tx.Exec(ctx, sqlTell, strconv.FormatInt(queue, 10))
 	return err
 }
 
 // dequeue takes out a job that is no longer pending.
-func (q *queue) dequeue(ctx context.Context, tx pgx.Tx, jobID int64) error {
+func (q *pendingJobs) dequeue(ctx context.Context, tx pgx.Tx, jobID int64) error {
 	_, err := tx.Exec(ctx, sqlDequeue, jobID)
 	return err
 }
 
-// ranked is a lane as a seeker sees it.
+// ranked is a queue as a match sees it.
 type ranked struct {
-	Lane
+	Queue
 	Head    int64 // its oldest job
 	Running int64 // how many jobs of the project run on runners of the instance
 }
 
-// lineup is in which order runners of one kind serve the lanes. It is kept for
+// ranking is in which order runners of one kind serve the queues. It is kept for
 // a moment: where many runners ask at once, one look serves them all. Only the
 // order may be stale: that there is nothing is always looked up afresh.
-type lineup struct {
-	mu    sync.Mutex
-	at    time.Time
-	lanes []ranked
+type ranking struct {
+	mu     sync.Mutex
+	at     time.Time
+	queues []ranked
 }
 
 const (
-	lineupKept = 100 * time.Millisecond
-	maxLineups = 1000
+	rankingKept = 100 * time.Millisecond
+	maxRankings = 1000
 )
 
-// lineupOf finds or starts the lineup of equal seekers.
-func (q *queue) lineupOf(s *Seeker) *lineup {
+// rankingOf finds or starts the ranking for runners that may take the same jobs.
+func (q *pendingJobs) rankingOf(s *RunnerMatch) *ranking {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	key := s.key()
-	l := q.lineups[key]
+	l := q.rankings[key]
 	if l == nil {
-		if q.lineups == nil || len(q.lineups) >= maxLineups {
-			q.lineups = map[string]*lineup{}
+		if q.rankings == nil || len(q.rankings) >= maxRankings {
+			q.rankings = map[string]*ranking{}
 		}
-		l = &lineup{}
-		q.lineups[key] = l
+		l = &ranking{}
+		q.rankings[key] = l
 	}
 	return l
 }
 
-// best is the first lane of the lineup that was not tried. looked says that the
-// caller has seen a fresh lineup, so that an empty one means what it says.
-func (l *lineup) best(ctx context.Context, tx pgx.Tx, now time.Time, s *Seeker, tried []int64, looked *bool) (lane Lane, found bool, err error) {
+// best is the first queue of the ranking that was not tried. looked says that the
+// caller has seen a fresh ranking, so that an empty one means what it says.
+func (l *ranking) best(ctx context.Context, tx pgx.Tx, now time.Time, s *RunnerMatch, tried []int64, looked *bool) (queue Queue, found bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for {
-		if age := now.Sub(l.at); age < 0 || age > lineupKept {
-			if l.lanes, err = postgres.All[ranked](ctx, tx, sqlRank, s.Scopes, s.Tags, s.Protected, s.Untagged, s.fair()); err != nil {
-				return Lane{}, false, err
+		if age := now.Sub(l.at); age < 0 || age > rankingKept {
+			if l.queues, err = postgres.All[ranked](ctx, tx, sqlRank, s.Scopes, s.Tags, s.Protected, s.Untagged, s.fair()); err != nil {
+				return Queue{}, false, err
 			}
 			l.at, *looked = now, true
 		}
 		var first *ranked
-		for i := range l.lanes {
-			if r := &l.lanes[i]; !slices.Contains(tried, r.ID) && (first == nil || r.before(first)) {
+		for i := range l.queues {
+			if r := &l.queues[i]; !slices.Contains(tried, r.ID) && (first == nil || r.before(first)) {
 				first = r
 			}
 		}
 		if first != nil {
-			return first.Lane, true, nil
+			return first.Queue, true, nil
 		}
 		if *looked {
-			return Lane{}, false, nil
+			return Queue{}, false, nil
 		}
 		l.at = time.Time{}
 	}
@@ -122,21 +122,21 @@ func (r *ranked) before(other *ranked) bool {
 	return cmp.Or(cmp.Compare(r.Running, other.Running), cmp.Compare(r.Head, other.Head)) < 0
 }
 
-// served notes that a job of a lane was taken, or, with none, that it had none
+// served notes that a job of a queue was taken, or, with none, that it had none
 // to take.
-func (l *lineup) served(s *Seeker, lane Lane, jobID int64) {
+func (l *ranking) served(s *RunnerMatch, queue Queue, jobID int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if jobID == 0 {
-		l.lanes = slices.DeleteFunc(l.lanes, func(r ranked) bool { return r.ID == lane.ID })
+		l.queues = slices.DeleteFunc(l.queues, func(r ranked) bool { return r.ID == queue.ID })
 		return
 	}
-	for i := range l.lanes {
-		r := &l.lanes[i]
-		if r.ID == lane.ID {
+	for i := range l.queues {
+		r := &l.queues[i]
+		if r.ID == queue.ID {
 			r.Head = jobID + 1
 		}
-		if s.fair() && r.ProjectID == lane.ProjectID {
+		if s.fair() && r.ProjectID == queue.ProjectID {
 			r.Running++
 		}
 	}
@@ -153,31 +153,31 @@ type taken struct {
 	Off      bool // it has no jobs any more
 	Timeout  int64
 	Running  int  // how many of its jobs runners of the instance have, up to 5
-	More     bool // jobs of the lane
+	More     bool // jobs of the queue
 }
 
-// take removes the next job that a seeker may have, in the transaction of the
-// claim. A job that another claim holds is passed over. hint is a lane to look
+// take removes the next job that a match may have, in the transaction of the
+// claim. A job that another claim holds is passed over. hint is a queue to look
 // into first, since something was heard of it.
-func (q *queue) take(ctx context.Context, tx pgx.Tx, s *Seeker, hint *Lane) (t taken, lane Lane, found bool, err error) {
-	order := q.lineupOf(s)
+func (q *pendingJobs) take(ctx context.Context, tx pgx.Tx, s *RunnerMatch, hint *Queue) (t taken, queue Queue, found bool, err error) {
+	order := q.rankingOf(s)
 	var tried []int64
-	looked := hint != nil // who was woken for one lane looks at that one
+	looked := hint != nil // who was woken for one queue looks at that one
 	for {
 		if hint != nil {
-			lane, hint = *hint, nil
-		} else if lane, found, err = order.best(ctx, tx, q.clock.Now(), s, tried, &looked); err != nil || !found {
-			return taken{}, Lane{}, false, err
+			queue, hint = *hint, nil
+		} else if queue, found, err = order.best(ctx, tx, q.clock.Now(), s, tried, &looked); err != nil || !found {
+			return taken{}, Queue{}, false, err
 		}
-		t, err = postgres.One[taken](ctx, tx, sqlTake, lane.ID, lane.ProjectID)
+		t, err = postgres.One[taken](ctx, tx, sqlTake, queue.ID, queue.ProjectID)
 		if err == nil {
-			order.served(s, lane, t.JobID)
-			return t, lane, true, nil
+			order.served(s, queue, t.JobID)
+			return t, queue, true, nil
 		}
 		if !errors.Is(err, postgres.ErrNoRows) {
-			return taken{}, Lane{}, false, err
+			return taken{}, Queue{}, false, err
 		}
-		order.served(s, lane, 0)
-		tried = append(tried, lane.ID)
+		order.served(s, queue, 0)
+		tried = append(tried, queue.ID)
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"stithy/internal/project/projecttest"
 )
 
-func put(t testing.TB, q *queue, jobID, projectID int64, protected bool, tags ...string) {
+func put(t testing.TB, q *pendingJobs, jobID, projectID int64, protected bool, tags ...string) {
 	t.Helper()
 	if err := q.db.InTx(t.Context(), func(tx pgx.Tx) error { return q.enqueue(t.Context(), tx, jobID, projectID, tags, protected) }); err != nil {
 		t.Fatal(err)
@@ -27,19 +27,19 @@ func put(t testing.TB, q *queue, jobID, projectID int64, protected bool, tags ..
 }
 
 // next takes the next job and notes that it runs, 0 if there is none.
-func next(t testing.TB, q *queue, s Seeker) (id int64) {
+func next(t testing.TB, q *pendingJobs, s RunnerMatch) (id int64) {
 	t.Helper()
 	if s.Tags == nil {
 		s.Tags = []string{}
 	}
 	if err := q.db.InTx(t.Context(), func(tx pgx.Tx) error {
-		got, lane, found, err := q.take(t.Context(), tx, &s, nil)
+		got, queue, found, err := q.take(t.Context(), tx, &s, nil)
 		if err != nil || !found {
 			return err
 		}
 		id = got.JobID
 		_, err = tx.Exec(t.Context(), `insert into job_runs (job_id, project_id, runner_id, on_instance, digest, started_at, contacted_at, deadline)
-values ($1, $2, 1, $3, decode(lpad(to_hex($1::bigint), 64, '0'), 'hex'), now(), now(), now())`, id, lane.ProjectID, s.fair())
+values ($1, $2, 1, $3, decode(lpad(to_hex($1::bigint), 64, '0'), 'hex'), now(), now(), now())`, id, queue.ProjectID, s.fair())
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ values ($1, $2, 1, $3, decode(lpad(to_hex($1::bigint), 64, '0'), 'hex'), now(), 
 	return id
 }
 
-func takesAll(t *testing.T, q *queue, s Seeker, want ...int64) {
+func takesAll(t *testing.T, q *pendingJobs, s RunnerMatch, want ...int64) {
 	t.Helper()
 	got := []int64{}
 	for {
@@ -62,9 +62,9 @@ func takesAll(t *testing.T, q *queue, s Seeker, want ...int64) {
 	}
 }
 
-func newQueue(t testing.TB) *queue {
+func newQueue(t testing.TB) *pendingJobs {
 	t.Helper()
-	return &queue{db: postgrestest.New(t), clock: clock.System()}
+	return &pendingJobs{db: postgrestest.New(t), clock: clock.System()}
 }
 
 func TestRunnersOfTheInstanceServeTheProjectFirstThatTheyServeLeast(t *testing.T) {
@@ -77,7 +77,7 @@ func TestRunnersOfTheInstanceServeTheProjectFirstThatTheyServeLeast(t *testing.T
 	}
 	put(t, q, 5, b.ID, false)
 	put(t, q, 6, b.ID, false)
-	takesAll(t, q, Seeker{Scopes: OfInstance(), Untagged: true}, 1, 5, 2, 6, 3, 4)
+	takesAll(t, q, RunnerMatch{Scopes: OfInstance(), Untagged: true}, 1, 5, 2, 6, 3, 4)
 }
 
 func TestRunnersOfGroupsAndProjectsServeTheOldestJobFirst(t *testing.T) {
@@ -89,13 +89,13 @@ func TestRunnersOfGroupsAndProjectsServeTheOldestJobFirst(t *testing.T) {
 	for i, p := range []int64{a.ID, a.ID, b.ID, a.ID, b.ID} {
 		put(t, q, int64(i+1), p, false)
 	}
-	if got := next(t, q, Seeker{Scopes: OfProjects([]int64{b.ID}), Untagged: true}); got != 3 {
+	if got := next(t, q, RunnerMatch{Scopes: OfProjects([]int64{b.ID}), Untagged: true}); got != 3 {
 		t.Errorf("the runner of one project got %d", got)
 	}
-	if got := next(t, q, Seeker{Scopes: OfGroup(sub.ID), Untagged: true}); got != 1 {
+	if got := next(t, q, RunnerMatch{Scopes: OfGroup(sub.ID), Untagged: true}); got != 1 {
 		t.Errorf("the runner of the subgroup got %d", got)
 	}
-	takesAll(t, q, Seeker{Scopes: OfGroup(top.ID), Untagged: true}, 2, 4, 5)
+	takesAll(t, q, RunnerMatch{Scopes: OfGroup(top.ID), Untagged: true}, 2, 4, 5)
 }
 
 func TestWhatARunnerMayTake(t *testing.T) {
@@ -112,27 +112,27 @@ func TestWhatARunnerMayTake(t *testing.T) {
 		put(t, q, 5, alone.ID, true)
 	}
 	for _, tt := range []struct {
-		fact   string
-		seeker Seeker
-		want   []int64
+		fact  string
+		match RunnerMatch
+		want  []int64
 	}{
-		{"untagged jobs alone", Seeker{Scopes: OfInstance(), Untagged: true}, []int64{1, 2}},
-		{"only with all tags", Seeker{Scopes: OfInstance(), Tags: []string{"linux"}}, []int64{3}},
-		{"more tags than asked for", Seeker{Scopes: OfGroup(home.ID), Tags: []string{"a", "gpu", "linux"}, Untagged: true}, []int64{1, 2, 3, 4}},
-		{"protected refs alone", Seeker{Scopes: OfGroup(home.ID), Tags: []string{"gpu", "linux"}, Untagged: true, Protected: true}, []int64{2, 4}},
-		{"another group", Seeker{Scopes: OfGroup(elsewhere.ID), Tags: []string{"gpu", "linux"}, Untagged: true}, nil},
-		{"no project", Seeker{Scopes: []int64{}, Untagged: true}, nil},
-		{"assigned", Seeker{Scopes: OfProjects([]int64{alone.ID}), Untagged: true}, []int64{5}},
+		{"untagged jobs alone", RunnerMatch{Scopes: OfInstance(), Untagged: true}, []int64{1, 2}},
+		{"only with all tags", RunnerMatch{Scopes: OfInstance(), Tags: []string{"linux"}}, []int64{3}},
+		{"more tags than asked for", RunnerMatch{Scopes: OfGroup(home.ID), Tags: []string{"a", "gpu", "linux"}, Untagged: true}, []int64{1, 2, 3, 4}},
+		{"protected refs alone", RunnerMatch{Scopes: OfGroup(home.ID), Tags: []string{"gpu", "linux"}, Untagged: true, Protected: true}, []int64{2, 4}},
+		{"another group", RunnerMatch{Scopes: OfGroup(elsewhere.ID), Tags: []string{"gpu", "linux"}, Untagged: true}, nil},
+		{"no project", RunnerMatch{Scopes: []int64{}, Untagged: true}, nil},
+		{"assigned", RunnerMatch{Scopes: OfProjects([]int64{alone.ID}), Untagged: true}, []int64{5}},
 	} {
 		fill()
 		var want []int64
-		for _, l := range lanesOf(t, q) {
-			if tt.seeker.takes(&l) {
+		for _, l := range queuesOf(t, q) {
+			if tt.match.takes(&l) {
 				want = append(want, l.ID)
 			}
 		}
-		tt.seeker.Tags = append([]string{}, tt.seeker.Tags...)
-		rows, err := postgres.All[ranked](t.Context(), q.db, sqlRank, tt.seeker.Scopes, tt.seeker.Tags, tt.seeker.Protected, tt.seeker.Untagged, tt.seeker.fair())
+		tt.match.Tags = append([]string{}, tt.match.Tags...)
+		rows, err := postgres.All[ranked](t.Context(), q.db, sqlRank, tt.match.Scopes, tt.match.Tags, tt.match.Protected, tt.match.Untagged, tt.match.fair())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,20 +144,20 @@ func TestWhatARunnerMayTake(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: the statement says %v, the rule %v", tt.fact, got, want)
 		}
-		takesAll(t, q, tt.seeker, tt.want...)
+		takesAll(t, q, tt.match, tt.want...)
 		if _, err := q.db.Exec(t.Context(), `delete from job_queue; delete from job_runs`); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func lanesOf(t testing.TB, q *queue) []Lane {
+func queuesOf(t testing.TB, q *pendingJobs) []Queue {
 	t.Helper()
-	lanes, err := postgres.All[Lane](t.Context(), q.db, sqlWaiting)
+	queues, err := postgres.All[Queue](t.Context(), q.db, sqlWaiting)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lanes
+	return queues
 }
 
 func TestAJobThatAClaimHoldsIsNotWaitedForWhenItIsTakenOut(t *testing.T) {
@@ -165,7 +165,7 @@ func TestAJobThatAClaimHoldsIsNotWaitedForWhenItIsTakenOut(t *testing.T) {
 	q := newQueue(t)
 	p := projecttest.New(t, q.db, grouptest.New(t, q.db).ID)
 	put(t, q, 1, p.ID, false)
-	s := Seeker{Scopes: OfInstance(), Tags: []string{}, Untagged: true}
+	s := RunnerMatch{Scopes: OfInstance(), Tags: []string{}, Untagged: true}
 	err := q.db.InTx(t.Context(), func(tx pgx.Tx) error {
 		if _, _, found, err := q.take(t.Context(), tx, &s, nil); err != nil || !found {
 			return fmt.Errorf("claiming: %v %w", found, err)
@@ -197,7 +197,7 @@ func TestEveryJobIsClaimedExactlyOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	q := &queue{db: db, clock: clock.System()}
+	q := &pendingJobs{db: db, clock: clock.System()}
 	home := grouptest.New(t, db)
 	var places []int64
 	for range projects {
@@ -244,7 +244,7 @@ where datname = current_database() and pid <> pg_backend_pid() order by random()
 	for n := range runners {
 		hands.Go(func() {
 			random := rand.New(rand.NewPCG(uint64(n), 3))
-			s := Seeker{Scopes: [][]int64{OfInstance(), OfGroup(home.ID), OfProjects(places)}[n%3], Tags: tags, Untagged: true, Protected: n%5 == 4}
+			s := RunnerMatch{Scopes: [][]int64{OfInstance(), OfGroup(home.ID), OfProjects(places)}[n%3], Tags: tags, Untagged: true, Protected: n%5 == 4}
 			for ctx.Err() == nil {
 				err := db.InTx(ctx, func(tx pgx.Tx) error {
 					got, _, found, err := q.take(ctx, tx, &s, nil)
@@ -252,7 +252,7 @@ where datname = current_database() and pid <> pg_backend_pid() order by random()
 						return err
 					}
 					if random.IntN(10) == 0 {
-						return errors.New("the runner's wish was not to be")
+						return errors.New("undo the claim")
 					}
 					_, err = tx.Exec(ctx, `insert into claims (job_id, runner) values ($1, $2)`, got.JobID, n)
 					return err

@@ -54,11 +54,11 @@ type Deps struct {
 
 // Service is the use cases of handing jobs out.
 type Service struct {
-	deps  Deps
-	queue queue
-	hall  *hall
-	watch watch
-	desks *desks
+	deps       Deps
+	queue      pendingJobs
+	waitlist   *waitlist
+	watch      watch
+	claimSlots *claimSlots
 }
 
 // lookEvery is how often a node looks for jobs that it was not told of.
@@ -66,10 +66,10 @@ const lookEvery = 10 * time.Second
 
 // New puts the room together.
 func New(d Deps) *Service {
-	s := &Service{deps: deps.Complete(d), hall: newHall(secretbox.RandomToken(8))}
-	s.desks = newDesks(d.Claims)
-	s.queue = queue{db: d.DB, clock: d.Clock}
-	s.watch = watch{db: d.DB, hall: s.hall, log: d.Log, every: lookEvery, drain: d.Draining}
+	s := &Service{deps: deps.Complete(d), waitlist: newWaitlist(secretbox.RandomToken(8))}
+	s.claimSlots = newClaimSlots(d.Claims)
+	s.queue = pendingJobs{db: d.DB, clock: d.Clock}
+	s.watch = watch{db: d.DB, waitlist: s.waitlist, log: d.Log, every: lookEvery, drain: d.Draining}
 	return s
 }
 
@@ -77,9 +77,9 @@ func New(d Deps) *Service {
 func (s *Service) Watch(ctx context.Context) { s.watch.run(ctx) }
 
 // Waiting is how many runners wait for a job on this node.
-func (s *Service) Waiting() int { return s.hall.waiting() }
+func (s *Service) Waiting() int { return s.waitlist.waiting() }
 
-// OnJobQueued puts a job that became pending into its lane.
+// OnJobQueued puts a job that became pending into its queue.
 func (s *Service) OnJobQueued(ctx context.Context, tx pgx.Tx, e pipeline.JobQueued) error {
 	return s.queue.enqueue(ctx, tx, e.JobID, e.ProjectID, e.Tags, e.Protected)
 }
@@ -98,18 +98,18 @@ func (s *Service) OnJobFinished(ctx context.Context, tx pgx.Tx, e pipeline.JobFi
 	return s.deps.Artifacts.CloseLog(ctx, tx, e.Job.ID)
 }
 
-// Asking is a runner that asks for a job.
-type Asking struct {
+// JobRequest is a runner that asks for a job.
+type JobRequest struct {
 	Runner   runner.Runner
 	Features Features
 	Cursor   string // what it was given at its last request
 	Secret   secretbox.Secret
 }
 
-// seeker is what counts of a runner.
-func (a *Asking) seeker() Seeker {
+// match is what counts of a runner.
+func (a *JobRequest) match() RunnerMatch {
 	r := &a.Runner
-	s := Seeker{Tags: slices.Sorted(slices.Values(r.Tags)), Untagged: r.RunUntagged, Protected: r.AccessLevel == runner.RefProtected}
+	s := RunnerMatch{Tags: slices.Sorted(slices.Values(r.Tags)), Untagged: r.RunUntagged, Protected: r.AccessLevel == runner.RefProtected}
 	if s.Tags == nil {
 		s.Tags = []string{}
 	}
@@ -127,37 +127,37 @@ func (a *Asking) seeker() Seeker {
 	return s
 }
 
-// visit is a runner that has asked for a job, until it is answered.
-type visit struct {
-	s      *Service
-	asking Asking
-	seeker Seeker
-	place  *waiter
-	full   bool // there is no place: the runner has as many as it may
-	until  time.Time
+// poll is a runner that has asked for a job, until it is answered.
+type poll struct {
+	s       *Service
+	request JobRequest
+	match   RunnerMatch
+	place   *waiter
+	full    bool // there is no place: the runner has as many as it may
+	until   time.Time
 }
 
-// visit begins when a runner asks. A runner that may have no job at all has no
+// poll begins when a runner asks. A runner that may have no job at all has no
 // place to wait at.
-func (s *Service) visit(a Asking) *visit {
-	v := &visit{s: s, asking: a, seeker: a.seeker(), until: s.deps.Clock.Now().Add(s.deps.Hold)}
-	if !a.Runner.Paused && len(v.seeker.Scopes) > 0 {
-		v.place, v.full = s.hall.seat(v.seeker, a.Runner.ID)
+func (s *Service) poll(a JobRequest) *poll {
+	v := &poll{s: s, request: a, match: a.match(), until: s.deps.Clock.Now().Add(s.deps.Hold)}
+	if !a.Runner.Paused && len(v.match.Scopes) > 0 {
+		v.place, v.full = s.waitlist.joinFor(v.match, a.Runner.ID)
 	}
 	return v
 }
 
 // first looks for a job when the runner asks. Whoever shows the present cursor
 // has looked since the last new job.
-func (v *visit) first(ctx context.Context) (given *Payload, over bool, err error) {
+func (v *poll) first(ctx context.Context) (given *Payload, over bool, err error) {
 	switch {
 	case v.full:
-		given, err = v.s.claim(ctx, &v.asking, &v.seeker, nil)
+		given, err = v.s.claim(ctx, &v.request, &v.match, nil)
 		return given, true, err
 	case v.place == nil:
 		return nil, true, nil
 	}
-	if v.asking.Cursor != "" && v.asking.Cursor == v.cursor() {
+	if v.request.Cursor != "" && v.request.Cursor == v.cursor() {
 		return nil, false, nil
 	}
 	return v.look(ctx, nil)
@@ -165,41 +165,41 @@ func (v *visit) first(ctx context.Context) (given *Payload, over bool, err error
 
 // next looks again when the runner was woken. Whoever was not, has waited long
 // enough, or went away.
-func (v *visit) next(ctx context.Context) (given *Payload, over bool, err error) {
-	lane := v.place.again()
-	if lane == nil || ctx.Err() != nil {
+func (v *poll) next(ctx context.Context) (given *Payload, over bool, err error) {
+	queue := v.place.again()
+	if queue == nil || ctx.Err() != nil {
 		v.place.leave()
-		if lane != nil {
-			v.s.hall.wake(lane)
+		if queue != nil {
+			v.s.waitlist.wake(queue)
 		}
 		return nil, true, ctx.Err()
 	}
-	return v.look(ctx, lane)
+	return v.look(ctx, queue)
 }
 
-func (v *visit) look(ctx context.Context, lane *Lane) (given *Payload, over bool, err error) {
+func (v *poll) look(ctx context.Context, queue *Queue) (given *Payload, over bool, err error) {
 	over = true
 	defer func() {
 		if over { // also by a panic
 			v.place.leave()
 		}
 	}()
-	given, err = v.s.claim(ctx, &v.asking, &v.seeker, lane)
-	if err != nil && lane != nil {
-		v.s.hall.wake(lane) // somebody else may fare better
+	given, err = v.s.claim(ctx, &v.request, &v.match, queue)
+	if err != nil && queue != nil {
+		v.s.waitlist.wake(queue) // somebody else may fare better
 	}
 	over = given != nil || err != nil
 	return given, over, err
 }
 
 // cursor is what the runner shows the next time.
-func (v *visit) cursor() string { return v.s.hall.cursor(&v.seeker) }
+func (v *poll) cursor() string { return v.s.waitlist.cursor(&v.match) }
 
 // claim takes one job for a runner, in one transaction, and then gathers what
 // the runner gets. A job that may not run after all is dropped, and the next
-// one looked at. Whoever leaves jobs in the lane wakes the next who waits for it.
-func (s *Service) claim(ctx context.Context, a *Asking, seeker *Seeker, hint *Lane) (*Payload, error) {
-	leave, err := s.desks.take(ctx, a.Runner.ID)
+// one looked at. Whoever leaves jobs in the queue wakes the next who waits for it.
+func (s *Service) claim(ctx context.Context, a *JobRequest, match *RunnerMatch, hint *Queue) (*Payload, error) {
+	leave, err := s.claimSlots.take(ctx, a.Runner.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -207,15 +207,15 @@ func (s *Service) claim(ctx context.Context, a *Asking, seeker *Seeker, hint *La
 	for ctx.Err() == nil {
 		var got claimed
 		err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
-			got, err = s.take(ctx, tx, a, seeker, hint)
+			got, err = s.take(ctx, tx, a, match, hint)
 			return err
 		})
-		if err != nil || got.lane.ID == 0 {
+		if err != nil || got.queue.ID == 0 {
 			return nil, err
 		}
 		hint = nil
 		if got.more {
-			s.hall.wake(&got.lane)
+			s.waitlist.wake(&got.queue)
 		}
 		if got.job == nil {
 			continue
@@ -238,8 +238,8 @@ func (s *Service) claim(ctx context.Context, a *Asking, seeker *Seeker, hint *La
 
 // claimed is a job that was taken, with what its taking showed.
 type claimed struct {
-	lane      Lane
-	more      bool          // jobs of the lane
+	queue     Queue
+	more      bool          // jobs of the queue
 	running   int           // other jobs of the project, on runners of the instance
 	job       *pipeline.Job // nil when it could not be started
 	queuedAt  time.Time
@@ -252,12 +252,12 @@ type claimed struct {
 }
 
 // take is the transaction of a claim.
-func (s *Service) take(ctx context.Context, tx pgx.Tx, a *Asking, seeker *Seeker, hint *Lane) (c claimed, err error) {
-	t, lane, found, err := s.queue.take(ctx, tx, seeker, hint)
+func (s *Service) take(ctx context.Context, tx pgx.Tx, a *JobRequest, match *RunnerMatch, hint *Queue) (c claimed, err error) {
+	t, queue, found, err := s.queue.take(ctx, tx, match, hint)
 	if err != nil || !found {
 		return claimed{}, err
 	}
-	c.lane, c.queuedAt, c.more, c.running = lane, t.QueuedAt, t.More, t.Running
+	c.queue, c.queuedAt, c.more, c.running = queue, t.QueuedAt, t.More, t.Running
 	job, err := s.deps.Pipelines.Candidate(ctx, tx, t.JobID)
 	if errors.Is(err, pipeline.ErrNotPending) {
 		return c, nil
@@ -270,13 +270,13 @@ func (s *Service) take(ctx context.Context, tx pgx.Tx, a *Asking, seeker *Seeker
 	if c.protected, err = s.deps.Repositories.ProtectedRef(ctx, tx, job.Job.ProjectID, job.Pipeline.Ref, job.Pipeline.Tag); err != nil {
 		return c, err
 	}
-	lane.Serves, lane.Protected = t.Serves, c.protected
-	if !seeker.takes(&lane) {
-		if _, err := tx.Exec(ctx, sqlSetServes, lane.ProjectID, t.Serves); err != nil {
+	queue.Serves, queue.Protected = t.Serves, c.protected
+	if !match.takes(&queue) {
+		if _, err := tx.Exec(ctx, sqlSetServes, queue.ProjectID, t.Serves); err != nil {
 			return c, err
 		}
-		s.queue.lineupOf(seeker).served(seeker, c.lane, 0)
-		return c, s.queue.enqueue(ctx, tx, t.JobID, lane.ProjectID, job.Job.Tags, c.protected)
+		s.queue.rankingOf(match).served(match, c.queue, 0)
+		return c, s.queue.enqueue(ctx, tx, t.JobID, queue.ProjectID, job.Job.Tags, c.protected)
 	}
 	if t.Removal || t.Off {
 		why := pipeline.BuildsDisabled
@@ -295,9 +295,9 @@ func (s *Service) take(ctx context.Context, tx pgx.Tx, a *Asking, seeker *Seeker
 	c.secret = secretbox.Secret(s.deps.Names.TokenPrefix(wire.JobToken) + secretbox.RandomToken(tokenLength))
 	c.lineage, c.pipeline, c.spec = t.Lineage, &job.Pipeline, &job.Spec
 	var b pgx.Batch
-	b.Queue(sqlAddRun, t.JobID, lane.ProjectID, a.Runner.ID, a.Runner.Type == runner.Instance,
+	b.Queue(sqlAddRun, t.JobID, queue.ProjectID, a.Runner.ID, a.Runner.Type == runner.Instance,
 		s.deps.Box.Digest(string(access.JobToken), c.secret.Reveal()), s.deps.Clock.Now(), s.deps.Clock.Now().Add(c.timeout+grace))
-	if err := s.deps.Artifacts.BeginLog(&b, lane.ProjectID, t.JobID, c.secret, a.Secret); err != nil {
+	if err := s.deps.Artifacts.BeginLog(&b, queue.ProjectID, t.JobID, c.secret, a.Secret); err != nil {
 		return c, err
 	}
 	if err := tx.SendBatch(ctx, &b).Close(); err != nil {

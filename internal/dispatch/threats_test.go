@@ -32,14 +32,14 @@ var everything = Features{
 }
 
 // handed asks for a job as a runner of the instance, and is nil when there is none.
-func (w *world) handed(t testing.TB) *Payload {
+func (w *fixture) handed(t testing.TB) *Payload {
 	t.Helper()
-	return w.ask(t, Asking{
+	return w.ask(t, JobRequest{
 		Runner: runner.Runner{ID: 7, Type: runner.Instance, RunUntagged: true}, Features: everything, Secret: "glrt-runnersecret",
 	})
 }
 
-func (w *world) actorOf(u *user.User) access.Actor {
+func (w *fixture) actorOf(u *user.User) access.Actor {
 	return access.Actor{Person: u.Person(), Account: u}
 }
 
@@ -48,7 +48,7 @@ func (w *world) actorOf(u *user.User) access.Actor {
 // its branches are called and however they are protected.
 func TestCI02_CodeOfAForkGetsWhatTheForkHas(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	const ours, theirs = "canary-of-the-source", "canary-of-the-fork"
 	give := func(of bus.Entity, key, value string, protected bool) {
 		t.Helper()
@@ -104,10 +104,10 @@ func TestCI02_CodeOfAForkGetsWhatTheForkHas(t *testing.T) {
 		t.Errorf("a job of the source is given %s", text)
 	}
 	// Runners that are assigned to the source do not run the fork.
-	seeker := (&Asking{Runner: runner.Runner{ID: 8, Type: runner.Project, ProjectIDs: []int64{w.project.ID}, RunUntagged: true}}).seeker()
+	match := (&JobRequest{Runner: runner.Runner{ID: 8, Type: runner.Project, ProjectIDs: []int64{w.project.ID}, RunUntagged: true}}).match()
 	w.pending(t, fork)
-	for _, lane := range w.lanes(t) {
-		if lane.ProjectID == fork.ID && seeker.takes(&lane) {
+	for _, queue := range w.queues(t) {
+		if queue.ProjectID == fork.ID && match.takes(&queue) {
 			t.Error("a runner of the source takes jobs of the fork")
 		}
 	}
@@ -117,20 +117,20 @@ func TestCI02_CodeOfAForkGetsWhatTheForkHas(t *testing.T) {
 	}
 }
 
-func (w *world) lanes(t testing.TB) []Lane {
+func (w *fixture) queues(t testing.TB) []Queue {
 	t.Helper()
-	lanes, err := postgres.All[Lane](t.Context(), w.deps.DB, sqlWaiting)
+	queues, err := postgres.All[Queue](t.Context(), w.deps.DB, sqlWaiting)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lanes
+	return queues
 }
 
 // CI-16: files of jobs are given to who shows a token, over the address that was
 // asked. No address is a proof by itself, so none can be bent.
 func TestCI16_NoAddressOfAFileIsAProof(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	job, secret := w.running(t, w.project)
 	path := "/jobs/" + id(job) + "/artifacts"
 	content := archive(t)
@@ -184,7 +184,7 @@ func TestCI16_ShiftedBordersOfADigestNeverMeet(t *testing.T) {
 // DO-10: whoever puts many jobs into the queue waits for them; others do not.
 func TestDO10_ManyJobsOfOneProjectDoNotHoldUpAnother(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	other := projecttest.New(t, w.deps.DB, w.group.ID, projecttest.Named("small"))
 	projecttest.Join(t, w.deps.DB, other, w.ann, access.Maintainer)
 	repositorytest.New(t, w.deps.DB, w.store, other, repositorytest.Files{"README": "hello\n"})
@@ -201,7 +201,7 @@ with more as (
 		t.Fatal("the first job is of another project")
 	}
 	small := w.pending(t, other)
-	w.now = w.now.Add(2 * time.Second) // which lanes there are is known for a moment
+	w.now = w.now.Add(2 * time.Second) // which queues there are is known for a moment
 	begun := time.Now()
 	given := w.handed(t)
 	if took := time.Since(begun); given == nil || given.ID != small || took > 5*time.Second {
@@ -213,7 +213,7 @@ with more as (
 // is for new files.
 func TestDL13_ANewDefaultTouchesNoFileThatIsThere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	hand := func(query string) int64 {
 		t.Helper()
 		job, secret := w.running(t, w.project)
@@ -260,7 +260,7 @@ func TestDL13_ANewDefaultTouchesNoFileThatIsThere(t *testing.T) {
 // DL-05: removing what one job left removes nothing else.
 func TestDL05_ErasingAJobTouchesNoOther(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var jobs []int64
 	for range 3 {
 		job, secret := w.running(t, w.project)
@@ -286,7 +286,7 @@ func TestDL05_ErasingAJobTouchesNoOther(t *testing.T) {
 }
 
 // follows puts a job behind another, in the pipeline of that one.
-func (w *world) follows(t testing.TB, first int64, change ...func(*pipeline.Spec)) int64 {
+func (w *fixture) follows(t testing.TB, first int64, change ...func(*pipeline.Spec)) int64 {
 	t.Helper()
 	next := w.pending(t, w.project, append([]func(*pipeline.Spec){func(s *pipeline.Spec) { s.Job.Name = "deploy" }}, change...)...)
 	w.exec(t, `update jobs set pipeline_id = (select pipeline_id from jobs where id = $2), stage_index = 1 where id = $1`, next, first)
@@ -296,14 +296,14 @@ func (w *world) follows(t testing.TB, first int64, change ...func(*pipeline.Spec
 func TestAJobWhoseDependencyIsGoneFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		spoil func(w *world, job int64)
+		spoil func(w *fixture, job int64)
 		want  pipeline.Reason
 		has   int
 	}{
-		"there":           {func(*world, int64) {}, "", 1},
-		"expired":         {func(w *world, _ int64) { w.now = w.now.Add(2 * time.Hour) }, pipeline.MissingDependency, 0},
-		"expired, locked": {func(w *world, job int64) { w.now = w.now.Add(2 * time.Hour); w.lock(t, job) }, "", 1},
-		"expired and swept": {func(w *world, _ int64) {
+		"there":           {func(*fixture, int64) {}, "", 1},
+		"expired":         {func(w *fixture, _ int64) { w.now = w.now.Add(2 * time.Hour) }, pipeline.MissingDependency, 0},
+		"expired, locked": {func(w *fixture, job int64) { w.now = w.now.Add(2 * time.Hour); w.lock(t, job) }, "", 1},
+		"expired and swept": {func(w *fixture, _ int64) {
 			w.now = w.now.Add(2 * time.Hour)
 			for range 2 {
 				if err := w.deps.Artifacts.Sweep(t.Context()); err != nil {
@@ -311,17 +311,17 @@ func TestAJobWhoseDependencyIsGoneFails(t *testing.T) {
 				}
 			}
 		}, pipeline.MissingDependency, 0},
-		"erased": {func(w *world, job int64) {
+		"erased": {func(w *fixture, job int64) {
 			want(t, w.call("POST", "/projects/"+id(w.project.ID)+"/jobs/"+id(job)+"/erase", map[string]any{}, w.as(t, w.ann)), 201, "")
 		}, pipeline.MissingDependency, 0},
-		"removed by somebody": {func(w *world, job int64) {
+		"removed by somebody": {func(w *fixture, job int64) {
 			want(t, w.call("DELETE", "/projects/"+id(w.project.ID)+"/jobs/"+id(job)+"/artifacts", nil, w.as(t, w.ann)), 204, "")
 			w.now = w.now.Add(2 * time.Hour)
 		}, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			first, secret := w.running(t, w.project)
 			want(t, w.upload("/jobs/"+id(first)+"/artifacts?artifact_type=archive&artifact_format=zip&expire_in=1+hour", archive(t), byJob(secret)), 201, "")
 			want(t, w.call("PUT", "/jobs/"+id(first), map[string]any{"token": secret, "state": "success"}), 200, "")
@@ -346,7 +346,7 @@ func TestAJobWhoseDependencyIsGoneFails(t *testing.T) {
 	}
 }
 
-func (w *world) lock(t testing.TB, job int64) {
+func (w *fixture) lock(t testing.TB, job int64) {
 	t.Helper()
 	w.exec(t, `update job_artifacts set locked = true where job_id = $1`, job)
 }
@@ -354,7 +354,7 @@ func (w *world) lock(t testing.TB, job int64) {
 // A job that wants no files of another does not mind that they are gone.
 func TestAJobThatFetchesNothingDependsOnNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	first, secret := w.running(t, w.project)
 	want(t, w.upload("/jobs/"+id(first)+"/artifacts?artifact_type=archive&artifact_format=zip&expire_in=1+hour", archive(t), byJob(secret)), 201, "")
 	want(t, w.call("PUT", "/jobs/"+id(first), map[string]any{"token": secret, "state": "success"}), 200, "")
@@ -367,7 +367,7 @@ func TestAJobThatFetchesNothingDependsOnNothing(t *testing.T) {
 
 func TestARunningJobStartsAPipelineByItsToken(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	other := projecttest.New(t, w.deps.DB, w.group.ID, projecttest.Named("other"))
 	projecttest.Join(t, w.deps.DB, other, w.ann, access.Maintainer)
 	repositorytest.New(t, w.deps.DB, w.store, other, repositorytest.Files{".svc-ci.yml": "go: {script: [x]}\n"})
@@ -430,7 +430,7 @@ func TestARunningJobStartsAPipelineByItsToken(t *testing.T) {
 // newer one succeeds.
 func TestAFileThatComesLateIsNotKeptForEver(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	job, secret := w.running(t, w.project)
 	w.exec(t, `update pipelines set locked = true`)
 	hand := func(kind string) {
@@ -459,7 +459,7 @@ func TestAFileThatComesLateIsNotKeptForEver(t *testing.T) {
 // leaves makes a job that ended and keeps its files to an audience, with a word
 // in them that is
 // nowhere else.
-func (w *world) leaves(t testing.TB, p *project.Project, to string) (jobID int64) {
+func (w *fixture) leaves(t testing.TB, p *project.Project, to string) (jobID int64) {
 	t.Helper()
 	job, secret := w.running(t, p, func(s *pipeline.Spec) { s.Job.Artifacts = &ciconfig.Artifacts{Access: to} })
 	path := "/jobs/" + id(job) + "/artifacts?artifact_format="
@@ -474,7 +474,7 @@ func (w *world) leaves(t testing.TB, p *project.Project, to string) (jobID int64
 // runners, nor handed over to a job that needs it from another project.
 func TestCI15_RunnersGetWhatThePersonBehindTheirJobMayRead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.exec(t, `update namespaces set visibility = 20 where id = $1`, w.group.ID)
 	other := projecttest.New(t, w.deps.DB, w.group.ID, projecttest.Named("other"), projecttest.Visible(access.Public))
 	repositorytest.New(t, w.deps.DB, w.store, other, repositorytest.Files{"README": "hello\n"})
@@ -529,7 +529,7 @@ func TestCI15_RunnersGetWhatThePersonBehindTheirJobMayRead(t *testing.T) {
 // of the children of that get them. Those of other pipelines do not.
 func TestTheJobsOfAPipelineShareWhatTheyLeave(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	left := w.leaves(t, w.project, "none")
 	w.follows(t, left)
 	given := w.handed(t)
@@ -551,7 +551,7 @@ func TestTheJobsOfAPipelineShareWhatTheyLeave(t *testing.T) {
 // own pipeline too: who was put out of the project takes no more with them.
 func TestCI15_WhoLostTheRightMeanwhileGetsNoMoreFiles(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.exec(t, `update namespaces set visibility = 20 where id = $1`, w.group.ID)
 	w.exec(t, `update projects set visibility = 20, features = '{"builds": "private"}' where id = $1`, w.project.ID)
 	left := w.leaves(t, w.project, "all")
@@ -570,7 +570,7 @@ func TestCI15_WhoLostTheRightMeanwhileGetsNoMoreFiles(t *testing.T) {
 // job's, whoever runs the job and however open the project is.
 func TestCI07_AJobThatIsNotLetInIsAStranger(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.exec(t, `update namespaces set visibility = 20 where id = $1`, w.group.ID)
 	root := usertest.New(t, w.deps.DB, usertest.Admin())
 	for name, person := range map[string]*user.User{"a maintainer of both": w.ann, "an administrator": root} {

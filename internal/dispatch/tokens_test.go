@@ -15,11 +15,11 @@ import (
 // for a sign-in.
 func TestOA12_AJobThatAsksForASignInFails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	const uid = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	w.exec(t, `insert into oauth_applications (uid, secret_digest, name, redirect_uri, scopes, confidential, trusted, created_at, updated_at)
 values ($1, $2, 'app', 'https://app.example/', '{openid}', true, false, $3, $3)`, uid, make([]byte, 32), w.now)
-	asking := Asking{Runner: runner.Runner{ID: 7, Type: runner.Instance, RunUntagged: true}, Secret: "glrt-runnersecret"}
+	request := JobRequest{Runner: runner.Runner{ID: 7, Type: runner.Instance, RunUntagged: true}, Secret: "glrt-runnersecret"}
 	token := func(aud ...string) func(*pipeline.Spec) {
 		return func(s *pipeline.Spec) {
 			s.Variables = ciconfig.Variables{{Key: "CLIENT", Value: uid}}
@@ -28,7 +28,7 @@ values ($1, $2, 'app', 'https://app.example/', '{openid}', true, false, $3, $3)`
 	}
 	for _, aud := range [][]string{{uid}, {"https://vault.example", uid}, {"$CLIENT"}, {"${CLIENT}"}} {
 		job := w.pending(t, w.project, token(aud...))
-		if given := w.ask(t, asking); given != nil {
+		if given := w.ask(t, request); given != nil {
 			t.Errorf("%v: the job was handed out", aud)
 		}
 		reason, err := postgres.Value[string](t.Context(), w.deps.DB, `select status || ' ' || coalesce(failure_reason, '') from jobs where id = $1`, job)
@@ -37,7 +37,7 @@ values ($1, $2, 'app', 'https://app.example/', '{openid}', true, false, $3, $3)`
 		}
 	}
 	w.pending(t, w.project, token("https://vault.example"))
-	given := w.ask(t, asking)
+	given := w.ask(t, request)
 	if given == nil || !slices.ContainsFunc(given.Variables, func(v Variable) bool { return v.Key == "ID" && strings.Count(v.Value, ".") == 2 && v.Masked }) {
 		t.Errorf("no token for others: %+v", given)
 	}

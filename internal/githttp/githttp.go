@@ -228,7 +228,7 @@ func (d *Door) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := repository.Admit(by.Actor, p, service); err != nil {
+	if err := repository.CheckAccess(by.Actor, p, service); err != nil {
 		if !by.known() {
 			return errUnknown
 		}
@@ -238,13 +238,13 @@ func (d *Door) serve(w http.ResponseWriter, r *http.Request) error {
 		at := d.deps.ExternalURL.JoinPath(p.FullPath())
 		notices = repository.Created(p, at.String()+".git", at.String())
 	}
-	return d.exchange(w, r, by, p, repository.Exchange{
+	return d.exchange(w, r, by, p, repository.GitRequest{
 		Service: service, Via: repository.ViaHTTP, Protocol: r.Header.Get("Git-Protocol"), Stateless: true, Advertise: advertise, Notices: notices,
 	})
 }
 
 // exchange passes bytes on.
-func (d *Door) exchange(w http.ResponseWriter, r *http.Request, by visitor, p *project.Project, x repository.Exchange) error {
+func (d *Door) exchange(w http.ResponseWriter, r *http.Request, by visitor, p *project.Project, x repository.GitRequest) error {
 	kind := "-result"
 	if x.Advertise {
 		kind = "-advertisement"
@@ -267,7 +267,7 @@ func (d *Door) exchange(w http.ResponseWriter, r *http.Request, by visitor, p *p
 	control := http.NewResponseController(w)
 	x.Out = &flushWriter{w, control, d.deps.MaxSilence}
 	defer func() { _ = control.SetWriteDeadline(time.Time{}) }() // the connection may serve another request
-	return d.deps.Repositories.Exchange(fairshare.With(r.Context(), by.Caller()), by.Actor, p, x)
+	return d.deps.Repositories.Serve(fairshare.With(r.Context(), by.Caller()), by.Actor, p, x)
 }
 
 // decoded is the body of a request, unpacked.

@@ -59,17 +59,17 @@ func (d *Door) visit(ctx context.Context, by visitor, ticket *lfs.Holder, p *pro
 				return v, errUnknown
 			}
 			p.Role = max(p.Role, access.Reporter)
-			v.Push = key.CanPush && ticket.Push && repository.Admit(by.Actor, p, gitstore.ReceivePack) == nil
+			v.Push = key.CanPush && ticket.Push && repository.CheckAccess(by.Actor, p, gitstore.ReceivePack) == nil
 			return v, nil
 		}
 	}
-	if err := repository.Admit(by.Actor, p, service); err != nil {
+	if err := repository.CheckAccess(by.Actor, p, service); err != nil {
 		if !by.known() {
 			return v, errUnknown
 		}
 		return v, err
 	}
-	v.Push = repository.Admit(by.Actor, p, gitstore.ReceivePack) == nil && (ticket == nil || ticket.Push)
+	v.Push = repository.CheckAccess(by.Actor, p, gitstore.ReceivePack) == nil && (ticket == nil || ticket.Push)
 	return v, nil
 }
 

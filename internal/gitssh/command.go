@@ -115,7 +115,7 @@ func (s *Server) run(ctx context.Context, v visit, line string, channel ssh.Chan
 	if err != nil {
 		return shown(err)
 	}
-	return shown(s.deps.Repositories.Exchange(fairshare.With(ctx, who.actor.Caller()), actor, p, repository.Exchange{
+	return shown(s.deps.Repositories.Serve(fairshare.With(ctx, who.actor.Caller()), actor, p, repository.GitRequest{
 		Service: service, Via: repository.ViaSSH, Protocol: v.protocol, In: channel, Out: channel, Notices: notices,
 	}))
 }
@@ -256,7 +256,7 @@ func (s *Server) lfsTicket(ctx context.Context, who someone, arg, operation stri
 	if err != nil {
 		return err
 	}
-	if err := repository.Admit(actor, p, service); err != nil {
+	if err := repository.CheckAccess(actor, p, service); err != nil {
 		return err
 	}
 	var name string

@@ -176,8 +176,8 @@ func (s *Server) failed(ctx context.Context, doing string, err error) error {
 const unavailable = "The server is not available right now. Try again in a little while."
 
 // Part is ready once connections are accepted.
-func (s *Server) Part() lifecycle.Part {
-	return lifecycle.Part{Name: "ssh", Start: s.start, Stop: s.stop, Died: s.died}
+func (s *Server) Part() lifecycle.Component {
+	return lifecycle.Component{Name: "ssh", Start: s.start, Stop: s.stop, Died: s.died}
 }
 
 // Addr is where the server listens, once it does.

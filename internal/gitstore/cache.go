@@ -15,46 +15,46 @@ import (
 // them: an id is no proof that one may read it elsewhere.
 type caches struct {
 	archives *archives
-	diffs    *facts[*Diff]
-	logs     *facts[logPage]
-	stats    *facts[Stats]
-	known    *facts[string]
-	blobs    *facts[int64] // sizes
+	diffs    *resultCache[*Diff]
+	logs     *resultCache[logPage]
+	stats    *resultCache[Stats]
+	known    *resultCache[string]
+	blobs    *resultCache[int64] // sizes
 }
 
 func openCaches(c Config) (caches, error) {
 	archives, err := newArchives(c.CacheDir, maxArchives, c.Clock, c.Log)
 	return caches{
 		archives: archives,
-		diffs:    newFacts(64<<20, (*Diff).bytes),
-		logs:     newFacts(16<<20, logPage.bytes),
-		stats:    newFacts(8<<20, func(Stats) int { return 0 }),
-		known:    newFacts(8<<20, func(s string) int { return len(s) }),
-		blobs:    newFacts(8<<20, func(int64) int { return 0 }),
+		diffs:    newResultCache(64<<20, (*Diff).bytes),
+		logs:     newResultCache(16<<20, logPage.bytes),
+		stats:    newResultCache(8<<20, func(Stats) int { return 0 }),
+		known:    newResultCache(8<<20, func(s string) int { return len(s) }),
+		blobs:    newResultCache(8<<20, func(int64) int { return 0 }),
 	}, err
 }
 
-// facts are questions about objects, which have one answer for ever. They are bounded by bytes.
-type facts[V any] = otter.Cache[question, V]
+// resultCache keeps what was computed from objects, which never changes. It is bounded by bytes.
+type resultCache[V any] = otter.Cache[cacheKey, V]
 
-type question struct {
+type cacheKey struct {
 	repo Key
 	text string
 }
 
-// overhead is about what a fact costs beside its content.
+// overhead is about what a result costs beside its content.
 const overhead = 300
 
-func newFacts[V any](limit uint64, size func(V) int) *facts[V] {
-	return otter.Must(&otter.Options[question, V]{
+func newResultCache[V any](limit uint64, size func(V) int) *resultCache[V] {
+	return otter.Must(&otter.Options[cacheKey, V]{
 		MaximumWeight: limit,
-		Weigher:       func(q question, v V) uint32 { return uint32(overhead + len(q.text) + size(v)) },
+		Weigher:       func(q cacheKey, v V) uint32 { return uint32(overhead + len(q.text) + size(v)) },
 	})
 }
 
-// remember answers a question once. Nothing is kept of a quarantine, which may never become true.
-func remember[V any](r *Repo, f *facts[V], text string, ask func() (V, error)) (V, error) {
-	q := question{r.key, text}
+// remember computes a result once. Nothing is kept of a quarantine, which may never become true.
+func remember[V any](r *Repo, f *resultCache[V], text string, ask func() (V, error)) (V, error) {
+	q := cacheKey{r.key, text}
 	if v, known := f.GetIfPresent(q); known {
 		return v, nil
 	}

@@ -229,7 +229,7 @@ func TestClonesAndArchivesNeedNoCache(t *testing.T) {
 		}
 		for range 2 {
 			var out bytes.Buffer
-			w := wish{wants: []OID{tip.Target}, rest: []string{"done"}}
+			w := fetchRequest{wants: []OID{tip.Target}, rest: []string{"done"}}
 			if err := r.Fetch(t.Context(), Fetch{Protocol: "version=2", Stateless: true, In: bytes.NewReader(w.command()), Out: &out}); err != nil ||
 				!strings.Contains(out.String(), "PACK") || !strings.HasSuffix(out.String(), "0000") {
 				t.Errorf("%s: a clone: %d bytes, %v", name, out.Len(), err)
@@ -316,7 +316,7 @@ func TestAnAnswerIsMadeWithTheShareOfWhoeverWantsIt(t *testing.T) {
 		defer free()
 	}
 	clone := func(ctx context.Context) error {
-		w := wish{wants: []OID{tip}, rest: []string{"done"}}
+		w := fetchRequest{wants: []OID{tip}, rest: []string{"done"}}
 		return r.Fetch(ctx, Fetch{Protocol: "version=2", Stateless: true, In: bytes.NewReader(w.command()), Out: io.Discard})
 	}
 	waits, leave := context.WithCancel(greedy)

@@ -46,10 +46,10 @@ while IFS= read -r line; do printf '%s\n' "$line" >&2; done <&3
 // settleTimeout bounds what is finished although the client has gone.
 const settleTimeout = time.Minute
 
-// hookQuestion is what the hook asks: the name of the quarantine, a line for
+// hookRequest is what the hook asks: the name of the quarantine, a line for
 // each update, an empty line. The answer is "go" or "no", and behind it lines
 // for the person who pushes.
-type hookQuestion struct {
+type hookRequest struct {
 	quarantine string // without a path
 	updates    []RefUpdate
 }
@@ -70,7 +70,7 @@ func socketPair() (ours, theirs *os.File, err error) {
 // answerHook answers the one question of a push. A git that never asks closes
 // its end.
 func answerHook(channel *os.File, approve func(Quarantine, []RefUpdate) error) error {
-	q, err := readQuestion(channel)
+	q, err := readHookRequest(channel)
 	if err != nil {
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -109,8 +109,8 @@ func endOf(socket *os.File) error {
 	return errors.Join(err, failed)
 }
 
-// readQuestion reads what a hook asks. io.EOF says that none did.
-func readQuestion(in io.Reader) (q hookQuestion, err error) {
+// readHookRequest reads what a hook asks. io.EOF says that none did.
+func readHookRequest(in io.Reader) (q hookRequest, err error) {
 	lines := bufio.NewScanner(io.LimitReader(in, maxHookMessage))
 	lines.Buffer(nil, 1<<16)
 	if !lines.Scan() {

@@ -25,7 +25,7 @@ const (
 // cacheSize is what parsed commits, tags and trees of all repositories may use, in bytes.
 const cacheSize = 64 << 20
 
-type cacheKey struct {
+type objectKey struct {
 	repo string
 	id   OID
 }
@@ -33,12 +33,12 @@ type cacheKey struct {
 // cache keeps parsed objects: *Commit, *Tag and tree. An id always means the same content, so nothing is ever stale;
 // the repository is part of the key, so that nobody reads an object of another one. Objects in a quarantine may be
 // refused yet, and are not kept.
-type cache = otter.Cache[cacheKey, any]
+type cache = otter.Cache[objectKey, any]
 
 func newCache() *cache {
-	return otter.Must(&otter.Options[cacheKey, any]{
+	return otter.Must(&otter.Options[objectKey, any]{
 		MaximumWeight: cacheSize,
-		Weigher:       func(_ cacheKey, value any) uint32 { return weigh(value) },
+		Weigher:       func(_ objectKey, value any) uint32 { return weigh(value) },
 	})
 }
 
@@ -62,12 +62,12 @@ func weigh(value any) uint32 {
 func (r *Repo) cacheKey() string { return r.key.Storage + "/" + r.key.Path }
 
 func (r *Repo) cached(id OID) (any, bool) {
-	return r.store.cache.GetIfPresent(cacheKey{r.cacheKey(), id})
+	return r.store.cache.GetIfPresent(objectKey{r.cacheKey(), id})
 }
 
 func (r *Repo) keep(id OID, value any) {
 	if r.quarantine == (Quarantine{}) {
-		r.store.cache.Set(cacheKey{r.cacheKey(), id}, value)
+		r.store.cache.Set(objectKey{r.cacheKey(), id}, value)
 	}
 }
 
@@ -79,7 +79,7 @@ func (r *Repo) Stat(ctx context.Context, id OID) (o Object, err error) {
 	if id == EmptyTree {
 		return Object{ID: id, Kind: TreeKind}, nil
 	}
-	if size, known := r.store.blobs.GetIfPresent(question{r.key, string(id)}); known {
+	if size, known := r.store.blobs.GetIfPresent(cacheKey{r.key, string(id)}); known {
 		return Object{ID: id, Kind: BlobKind, Size: size}, nil
 	}
 	err = r.batch(ctx, func(b *batch) error {
@@ -90,7 +90,7 @@ func (r *Repo) Stat(ctx context.Context, id OID) (o Object, err error) {
 		return err
 	})
 	if err == nil && o.Kind == BlobKind && r.quarantine == (Quarantine{}) {
-		r.store.blobs.Set(question{r.key, string(id)}, o.Size)
+		r.store.blobs.Set(cacheKey{r.key, string(id)}, o.Size)
 	}
 	return o, err
 }

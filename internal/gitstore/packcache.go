@@ -44,11 +44,11 @@ type answer struct {
 	key   string
 	size  int64
 	place *list.Element
-	birth *birth // nil when it is whole
+	build *packBuild // nil when it is whole
 }
 
-// birth is an answer that is being made.
-type birth struct {
+// packBuild is an answer that is being made.
+type packBuild struct {
 	file    *os.File
 	readers int // under the lock of the cache
 	cancel  context.CancelFunc
@@ -107,9 +107,9 @@ func openPackCache(dir string, most int64, log *slog.Logger) (*packCache, error)
 	return c, nil
 }
 
-// packKey names the answer to a wish. Tags that are to come along make it
+// packKey names the answer to a fetchRequest. Tags that are to come along make it
 // depend on where all of them point.
-func (r *Repo) packKey(w *wish, refs []Ref) string {
+func (r *Repo) packKey(w *fetchRequest, refs []Ref) string {
 	h := sha256.New()
 	put(h, r.key.Storage, r.key.Path)
 	for _, want := range w.wants {
@@ -147,8 +147,8 @@ func (c *packCache) serve(ctx context.Context, key string, out io.Writer, produc
 		defer func() { _ = file.Close() }()
 		return copyTo(out, file)
 	}
-	defer c.leave(a.birth)
-	sent, err := a.birth.follow(ctx, out)
+	defer c.leave(a.build)
+	sent, err := a.build.follow(ctx, out)
 	if sent == 0 && errors.Is(err, errNotKept) {
 		return produce(ctx, out)
 	}
@@ -160,7 +160,7 @@ func (c *packCache) join(ctx context.Context, key string, produce producer) (ans
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := c.answers[key]
-	if a != nil && a.birth == nil {
+	if a != nil && a.build == nil {
 		if file, err := os.Open(filepath.Join(c.dir, key)); err == nil {
 			c.used.MoveToFront(a.place)
 			return *a, file, nil
@@ -174,20 +174,20 @@ func (c *packCache) join(ctx context.Context, key string, produce producer) (ans
 			return answer{}, nil, err
 		}
 		callers := fairshare.Of(ctx).Copy()
-		a = &answer{key: key, birth: &birth{file: file, grown: make(chan struct{}), callers: callers}}
+		a = &answer{key: key, build: &packBuild{file: file, grown: make(chan struct{}), callers: callers}}
 		// It is made for all who wait, and ends with the last of them.
 		ctx, cancel := context.WithCancel(fairshare.Share(context.WithoutCancel(ctx), callers))
-		a.birth.cancel = cancel
+		a.build.cancel = cancel
 		c.answers[key] = a
-		go c.bear(ctx, a, a.birth, produce)
+		go c.build(ctx, a, a.build, produce)
 	}
-	a.birth.readers++
-	a.birth.callers.Join(fairshare.Of(ctx))
+	a.build.readers++
+	a.build.callers.Join(fairshare.Of(ctx))
 	return *a, nil, nil
 }
 
 // leave is called by whoever took part in making an answer.
-func (c *packCache) leave(b *birth) {
+func (c *packCache) leave(b *packBuild) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if b.readers--; b.readers == 0 {
@@ -201,7 +201,7 @@ func (c *packCache) leave(b *birth) {
 }
 
 // bear makes an answer and keeps it, if it is whole and not too large.
-func (c *packCache) bear(ctx context.Context, a *answer, b *birth, produce producer) {
+func (c *packCache) build(ctx context.Context, a *answer, b *packBuild, produce producer) {
 	ended := make(chan struct{})
 	var watcher sync.WaitGroup
 	watcher.Go(func() { b.watch(ended) })
@@ -215,7 +215,7 @@ func (c *packCache) bear(ctx context.Context, a *answer, b *birth, produce produ
 	defer c.mu.Unlock()
 	name := b.file.Name()
 	if a.size = b.have; err == nil && a.size <= c.most/packShare && os.Rename(name, filepath.Join(c.dir, a.key)) == nil {
-		a.birth = nil
+		a.build = nil
 		c.keep(a)
 		c.kept()
 	} else {
@@ -248,7 +248,7 @@ func (c *packCache) drop(a *answer) {
 }
 
 // watch tells how far an answer has come until it has ended.
-func (b *birth) watch(ended chan struct{}) {
+func (b *packBuild) watch(ended chan struct{}) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
@@ -262,7 +262,7 @@ func (b *birth) watch(ended chan struct{}) {
 	}
 }
 
-func (b *birth) look() {
+func (b *packBuild) look() {
 	info, err := b.file.Stat()
 	if err != nil {
 		return // it is ours and open
@@ -288,7 +288,7 @@ func copyTo(out io.Writer, in io.Reader) error {
 }
 
 // follow copies an answer as it grows, and says how much it copied.
-func (b *birth) follow(ctx context.Context, out io.Writer) (at int64, err error) {
+func (b *packBuild) follow(ctx context.Context, out io.Writer) (at int64, err error) {
 	for {
 		b.mu.Lock()
 		have, over, err, grown := b.have, b.over, b.err, b.grown

@@ -140,18 +140,18 @@ func TestTheKeyOfAnAnswerDependsOnWhatItDependsOn(t *testing.T) {
 	r, other := &Repo{key: KeyOf("default", 1, 0)}, &Repo{key: KeyOf("default", 2, 0)}
 	a, b := OID(strings.Repeat("a", 40)), OID(strings.Repeat("b", 40))
 	tag := []Ref{{Name: "refs/tags/x", Target: a}}
-	base := r.packKey(&wish{wants: []OID{a}, rest: []string{"done", "ofs-delta"}}, nil)
+	base := r.packKey(&fetchRequest{wants: []OID{a}, rest: []string{"done", "ofs-delta"}}, nil)
 	for name, got := range map[string]string{
-		"another repository": other.packKey(&wish{wants: []OID{a}, rest: []string{"done", "ofs-delta"}}, nil),
-		"another want":       r.packKey(&wish{wants: []OID{b}, rest: []string{"done", "ofs-delta"}}, nil),
-		"another depth":      r.packKey(&wish{wants: []OID{a}, rest: []string{"done", "ofs-delta", "deepen 1"}}, nil),
-		"tags that come":     r.packKey(&wish{wants: []OID{a}, rest: []string{"done", "ofs-delta"}, tags: true}, tag),
+		"another repository": other.packKey(&fetchRequest{wants: []OID{a}, rest: []string{"done", "ofs-delta"}}, nil),
+		"another want":       r.packKey(&fetchRequest{wants: []OID{b}, rest: []string{"done", "ofs-delta"}}, nil),
+		"another depth":      r.packKey(&fetchRequest{wants: []OID{a}, rest: []string{"done", "ofs-delta", "deepen 1"}}, nil),
+		"tags that come":     r.packKey(&fetchRequest{wants: []OID{a}, rest: []string{"done", "ofs-delta"}, tags: true}, tag),
 	} {
 		if got == base {
 			t.Errorf("%s makes no difference", name)
 		}
 	}
-	if r.packKey(&wish{wants: []OID{a}, rest: []string{"ofs-delta", "done"}}, tag) != base {
+	if r.packKey(&fetchRequest{wants: []OID{a}, rest: []string{"ofs-delta", "done"}}, tag) != base {
 		t.Error("the order of words, or tags that nobody asked for, makes a difference")
 	}
 }

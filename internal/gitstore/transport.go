@@ -529,8 +529,8 @@ func (r *Repo) addPipelines(ctx context.Context, all []Ref, names []string) ([]R
 	return all, nil
 }
 
-// wish is what a client wants to fetch, as far as we look at it.
-type wish struct {
+// fetchRequest is what a client wants to fetch, as far as we look at it.
+type fetchRequest struct {
 	wants []OID
 	fresh bool // nothing is there yet and nothing is left to say: the answer depends on the rest alone
 	tags  bool // tags of what is sent are wanted, too
@@ -538,7 +538,7 @@ type wish struct {
 }
 
 // read sorts the arguments of a fetch.
-func (w *wish) read(args []string) error {
+func (w *fetchRequest) read(args []string) error {
 	var a asked
 	done, had := false, false
 	for _, arg := range args {
@@ -574,7 +574,7 @@ func (w *wish) read(args []string) error {
 
 // command is the request as git reads it. It is written anew, so that git sees
 // nothing that was not understood here.
-func (w *wish) command() []byte {
+func (w *fetchRequest) command() []byte {
 	b := appendLine(nil, "command=fetch\n")
 	b = appendLine(b, "object-format=sha1\n")
 	b = appendMark(b, delim)
@@ -588,7 +588,7 @@ func (w *wish) command() []byte {
 }
 
 func (r *Repo) fetch(ctx context.Context, args []string, out io.Writer, pipelines bool) error {
-	var w wish
+	var w fetchRequest
 	if err := w.read(args); err != nil {
 		return err
 	}

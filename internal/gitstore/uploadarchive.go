@@ -27,7 +27,7 @@ func (r *Repo) SendArchive(ctx context.Context, in io.Reader, out io.Writer) err
 		return err
 	}
 	err = r.sendArchive(ctx, words, out)
-	if isQuestion(err) {
+	if isBadRequest(err) {
 		text := "upload-archive: no such ref or path"
 		if refused, ok := errors.AsType[*RefusedError](err); ok {
 			text = refused.Text
@@ -41,8 +41,8 @@ func (r *Repo) SendArchive(ctx context.Context, in io.Reader, out io.Writer) err
 	return err
 }
 
-// isQuestion reports whether it is the client that is wrong.
-func isQuestion(err error) bool {
+// isBadRequest reports whether it is the client that is wrong.
+func isBadRequest(err error) bool {
 	_, refused := errors.AsType[*RefusedError](err)
 	return refused || errors.Is(err, ErrNotFound) || errors.Is(err, ErrInvalid) || errors.Is(err, ErrAmbiguous)
 }
@@ -69,8 +69,8 @@ func readArguments(in *lines) (words []string, err error) {
 // formatWords are what clients call formats.
 var formatWords = map[string]Format{"tar": Tar, "zip": Zip, "tgz": TarGz, "tar.gz": TarGz}
 
-// readWishes makes of words what is wanted; the revision is left as it is.
-func readWishes(words []string) (o ArchiveOptions, revision string, list bool, err error) {
+// readArchiveOptions makes of words what is wanted; the revision is left as it is.
+func readArchiveOptions(words []string) (o ArchiveOptions, revision string, list bool, err error) {
 	o.Format = Tar
 	var rest []string
 	literal := false
@@ -113,7 +113,7 @@ func readWishes(words []string) (o ArchiveOptions, revision string, list bool, e
 }
 
 func (r *Repo) sendArchive(ctx context.Context, words []string, out io.Writer) error {
-	o, revision, list, err := readWishes(words)
+	o, revision, list, err := readArchiveOptions(words)
 	if err != nil {
 		return err
 	}

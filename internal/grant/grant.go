@@ -1,5 +1,5 @@
 // Package grant owns who holds which role where: memberships of groups and
-// projects, and groups that were let into others. It answers, in one indexed
+// projects, and groups that others are shared with. It answers, in one indexed
 // query however deep the tree, which role a person has in a place. It does
 // not own the places (group, project), nor who may change a membership
 // (member).

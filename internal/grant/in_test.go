@@ -27,11 +27,11 @@ func TestWhoIsInAGroupThatARuleNames(t *testing.T) {
 		asked   *time.Time
 		in      bool
 	}{
-		"stays":   {nil, nil, true},
-		"ends":    {new(today.AddDate(0, 0, 1)), nil, true},
-		"ended":   {new(today.AddDate(0, 0, -1)), nil, false},
-		"endsnow": {&today, nil, false},
-		"wishes":  {nil, &today, false},
+		"stays":    {nil, nil, true},
+		"ends":     {new(today.AddDate(0, 0, 1)), nil, true},
+		"ended":    {new(today.AddDate(0, 0, -1)), nil, false},
+		"endsnow":  {&today, nil, false},
+		"requests": {nil, &today, false},
 	} {
 		person := insert(`insert into users (username, name, email, projects_limit, created_at, updated_at)
 			values ($1, 'x', $1 || '@example.com', 0, now(), now()) returning id`, "in"+name)

@@ -10,7 +10,7 @@ import (
 	"stithy/internal/kit/picture"
 )
 
-var avatars = picture.Shelf{Put: sqlPutAvatar, Drop: sqlDropAvatar, Get: sqlAvatar}
+var avatars = picture.Store{Put: sqlPutAvatar, Drop: sqlDropAvatar, Get: sqlAvatar}
 
 // setAvatar gives a group a picture, or takes it away; nil leaves it.
 func setAvatar(ctx context.Context, tx pgx.Tx, g *Group, given *picture.Upload) (err error) {

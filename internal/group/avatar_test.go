@@ -13,7 +13,7 @@ import (
 
 func TestThePictureOfAGroupIsForThoseWhoSeeIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t, "ann")
 	g := w.group(t, "team", ann)
 	as, path, id := w.as(ann), fmt.Sprintf("/groups/%d", g.ID), g.ID

@@ -20,7 +20,7 @@ import (
 
 func TestAGroupIsShownWithAllItsFields(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t, "ann")
 	var made struct{ ID int64 }
 	w.as(ann).Do(t, "POST", "/groups", map[string]any{"name": "The Forge", "path": "Forge"}).WantStatus(t, 201).Decode(t, &made)
@@ -54,7 +54,7 @@ func (telling) OfGroup(_ context.Context, a access.Actor, g *group.Group) (proje
 
 func TestEverySettingOfAGroupIsKept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t, "ann")
 	both := map[string]any{
 		"description": "What we do", "visibility": "internal", "share_with_group_lock": true, "require_two_factor_authentication": true,
@@ -105,7 +105,7 @@ func TestEverySettingOfAGroupIsKept(t *testing.T) {
 
 func TestAGroupIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t, "ann")
 	w.group(t, "taken", ann)
 	g := w.group(t, "mine", ann)
@@ -176,7 +176,7 @@ func TestAGroupIsRefused(t *testing.T) {
 
 func TestWhoMayCreateAGroup(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	may := w.person(t, "may")
 	mayNot := w.person(t, "may-not", usertest.With("can_create_group", false))
 	external := w.person(t, "external", usertest.With("external", true))
@@ -238,7 +238,7 @@ func TestWhoMayCreateAGroup(t *testing.T) {
 
 func TestTheVisibilityOfANewGroup(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t, "ann")
 	parent := w.group(t, "parent", ann, grouptest.Visible(access.Internal))
 	made := func(who *user.User, body map[string]any) string {
@@ -276,7 +276,7 @@ func TestTheVisibilityOfANewGroup(t *testing.T) {
 // the group as one who may change it.
 func TestWhoSeesAGroup(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	top := grouptest.New(t, w.db, grouptest.Named("top"))
 	private := grouptest.New(t, w.db, grouptest.Named("private"), grouptest.Under(top))
 	below := grouptest.New(t, w.db, grouptest.Named("below"), grouptest.Under(private))
@@ -351,7 +351,7 @@ func TestWhoSeesAGroup(t *testing.T) {
 
 func TestOnlyOwnersChangeAGroup(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, role := range append([]access.Role{access.NoRole}, access.Roles...) {
 		u := w.person(t, "u"+fmt.Sprint(int(role)))
 		g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
@@ -383,7 +383,7 @@ func TestOnlyOwnersChangeAGroup(t *testing.T) {
 
 func TestADeletionHonoursWhatTheClientHasSeen(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t, "ann")
 	g := w.group(t, "g1", ann)
 	w.as(ann).Do(t, "PUT", at(g, ""), map[string]any{"description": "changed"}).WantStatus(t, 200)
@@ -393,7 +393,7 @@ func TestADeletionHonoursWhatTheClientHasSeen(t *testing.T) {
 
 func TestTheListOfGroups(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t, "ann")
 	external := w.person(t, "external", usertest.With("external", true))
 	auditor := w.person(t, "auditor", usertest.With("auditor", true))
@@ -468,7 +468,7 @@ func TestTheListOfGroups(t *testing.T) {
 
 func TestStrangersTurnPagesByCursor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t, "ann")
 	var want []string
 	for i := range 7 {
@@ -505,7 +505,7 @@ func TestStrangersTurnPagesByCursor(t *testing.T) {
 
 func TestTheGroupsBelowAGroup(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann, bob := w.person(t, "ann"), w.person(t, "bob")
 	top := w.group(t, "top", ann, grouptest.Visible(access.Public))
 	b := grouptest.New(t, w.db, grouptest.Named("b"), grouptest.Under(top))
@@ -539,7 +539,7 @@ func TestTheGroupsBelowAGroup(t *testing.T) {
 
 func TestPE11_AGroupNamesOnlyThoseSharesThatTheViewerSees(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann, bob := w.person(t, "ann"), w.person(t, "bob")
 	g := w.group(t, "g1", ann, grouptest.Visible(access.Public))
 	open := grouptest.New(t, w.db, grouptest.Named("open"), grouptest.Visible(access.Public))

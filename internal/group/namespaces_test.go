@@ -13,7 +13,7 @@ import (
 
 func TestTheNamespacesOfAPerson(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann, bob := w.person(t, "ann"), w.person(t, "bob")
 	mine := w.group(t, "mine", ann)
 	w.group(t, "child", bob, grouptest.Under(mine))
@@ -76,7 +76,7 @@ func TestTheNamespacesOfAPerson(t *testing.T) {
 
 func TestWhetherAPathIsInUse(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann, bob := w.person(t, "ann"), w.person(t, "bob")
 	mine := w.group(t, "mine", ann)
 	grouptest.New(t, w.db, grouptest.Named("child"), grouptest.Under(mine))
@@ -100,7 +100,7 @@ func TestWhetherAPathIsInUse(t *testing.T) {
 
 func TestCustomAttributesOfGroups(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t, "ann")
 	g, other := w.group(t, "g1", ann), w.group(t, "g2", ann)
 	root := w.as(w.root)

@@ -43,7 +43,7 @@ func TestTheLockOfATreeIsHeldInOneOrder(t *testing.T) {
 // their memberships.
 func TestOnesOwnGroupsAreFoundOverAnIndex(t *testing.T) {
 	t.Parallel()
-	tx, err := postgrestest.Unworn(t).Pool().Begin(t.Context())
+	tx, err := postgrestest.NewFresh(t).Pool().Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

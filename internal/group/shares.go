@@ -9,7 +9,7 @@ import (
 	"stithy/internal/platform/postgres"
 )
 
-// Share is a group that was let into another.
+// Share is a group that another is shared with.
 type Share struct {
 	GroupID     int64
 	Name        string
@@ -23,7 +23,7 @@ type Share struct {
 // maxShares is how many of them a group shows.
 const maxShares = 1000
 
-// Shares lists the groups that were let into a group, as far as the actor may
+// Shares lists the groups that a group is shared with, as far as the actor may
 // know of them.
 func (s *Service) Shares(ctx context.Context, a access.Actor, g *Group) ([]Share, error) {
 	all, err := postgres.All[Share](ctx, s.deps.DB, sqlShares, a.ID(), s.today(), g.ID, maxShares)

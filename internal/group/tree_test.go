@@ -24,7 +24,7 @@ import (
 
 func TestARenameReachesAllThatIsBelow(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t, "ann")
 	top := w.group(t, "Ünter", ann)
 	mid := grouptest.New(t, w.db, grouptest.Named("mid"), grouptest.Under(top))
@@ -42,7 +42,7 @@ func TestARenameReachesAllThatIsBelow(t *testing.T) {
 
 func TestATransferTakesAllThatIsBelowAlong(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t, "ann")
 	one, two := w.group(t, "one", ann), w.group(t, "two", ann)
 	mid := grouptest.New(t, w.db, grouptest.Named("mid"), grouptest.Under(one))
@@ -71,7 +71,7 @@ func TestATransferTakesAllThatIsBelowAlong(t *testing.T) {
 
 func TestATransferIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann, bob := w.person(t, "ann"), w.person(t, "bob", usertest.With("can_create_group", false))
 	home := w.group(t, "home", ann)
 	child := w.group(t, "child", bob, grouptest.Under(home))
@@ -121,7 +121,7 @@ func TestATransferIsRefused(t *testing.T) {
 
 func TestTransferLocationsAreWhereOneMayCreateSubgroups(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t, "ann")
 	home := w.group(t, "home", ann)
 	child := grouptest.New(t, w.db, grouptest.Named("child"), grouptest.Under(home))
@@ -153,7 +153,7 @@ func TestTransferLocationsAreWhereOneMayCreateSubgroups(t *testing.T) {
 
 func TestPE06_ATransferClosesWhatIsMoreOpenThanItsNewParent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t, "ann")
 	closed, open := w.group(t, "closed", ann), w.group(t, "open", ann, grouptest.Visible(access.Public))
 	low := grouptest.New(t, w.db, grouptest.Named("low"), grouptest.Under(open))
@@ -182,7 +182,7 @@ func TestPE06_AParentCannotCloseWhileAChildOpens(t *testing.T) {
 		for _, first := range []string{"parent", "child"} {
 			t.Run(child+", "+first+" first", func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t)
+				w := newFixture(t)
 				parent := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 				id := value[int64](t, w, `insert into projects (namespace_id, name, path, visibility, last_activity_at, created_at, updated_at)
 					values ($1, 'p', 'p', 0, now(), now(), now()) returning id`, parent.ID)
@@ -231,7 +231,7 @@ func beside(do func()) {
 
 func TestVisibilityIsHeldAgainstWhatIsAboveAndBelow(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t, "ann")
 	top := w.group(t, "top", ann, grouptest.Visible(access.Internal))
 	mid := grouptest.New(t, w.db, grouptest.Named("mid"), grouptest.Under(top))
@@ -263,7 +263,7 @@ func TestVisibilityIsHeldAgainstWhatIsAboveAndBelow(t *testing.T) {
 
 func TestGroupsStandAtMostTwentyDeep(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t, "ann")
 	top := w.group(t, "g0", ann)
 	deepest := top
@@ -284,7 +284,7 @@ func TestGroupsStandAtMostTwentyDeep(t *testing.T) {
 
 func TestAFormerPathLeadsOnUntilSomethingNewTakesIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t, "ann")
 	top := w.group(t, "Old", ann)
 	child := grouptest.New(t, w.db, grouptest.Named("child"), grouptest.Under(top))
@@ -328,7 +328,7 @@ func TestAFormerPathLeadsOnUntilSomethingNewTakesIt(t *testing.T) {
 
 func TestPE14_AFreedPathRestsBeforeAStrangerTakesIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann, bob := w.person(t, "ann"), w.person(t, "bob")
 	const taken = `{"message":"Failed to save group {:path=\u003e[\"has already been taken\"]}"}`
 	body := map[string]any{"name": "n", "path": "Famous"}
@@ -363,7 +363,7 @@ func TestPE14_AFreedPathRestsBeforeAStrangerTakesIt(t *testing.T) {
 
 func TestWhoDeletedAGroupMayUseItsPathAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann, bob := w.person(t, "ann"), w.person(t, "bob")
 	g := w.group(t, "short-lived", ann)
 	w.as(ann).Do(t, "DELETE", at(g, ""), nil).WantStatus(t, 202)
@@ -392,7 +392,7 @@ func TestWhoDeletedAGroupMayUseItsPathAtOnce(t *testing.T) {
 
 func TestARemovedGroupIsGoneAtOnceAndItsPartsSoon(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t, "ann")
 	top := w.group(t, "top", ann)
 	mid := grouptest.New(t, w.db, grouptest.Named("mid"), grouptest.Under(top))
@@ -434,7 +434,7 @@ func TestARemovedGroupIsGoneAtOnceAndItsPartsSoon(t *testing.T) {
 
 func TestOfManyWhoTakeAPathAtOnceOneGetsIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	by := actor(w.person(t, "ann"))
 	former := w.group(t, "former", w.root)
 	path := "elsewhere"
@@ -471,7 +471,7 @@ func TestOfManyWhoTakeAPathAtOnceOneGetsIt(t *testing.T) {
 // Neither waits for what the other holds.
 func TestTwoWhoSwapTheirPathsAreRefusedAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	one, two := w.group(t, "one", w.root), w.group(t, "two", w.root)
 	err := w.db.InTx(t.Context(), func(tx pgx.Tx) error {
 		if err := w.groups.Retire(t.Context(), tx, &one.ID, nil); err != nil {

@@ -22,7 +22,7 @@ func account(username string) map[string]any {
 
 func TestAnAccountComesWithItsNamespace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.group(t, "Taken", w.root)
 	var made struct {
 		ID          int64
@@ -42,7 +42,7 @@ func TestAnAccountComesWithItsNamespace(t *testing.T) {
 
 func TestANamespaceIsRenamedWithItsAccount(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t, "ann")
 	w.group(t, "taken", w.root)
 	path := fmt.Sprintf("/users/%d", ann.ID)
@@ -66,7 +66,7 @@ func TestANamespaceIsRenamedWithItsAccount(t *testing.T) {
 
 func TestASoleOwnerIsNotRemovedSoftly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann, bob := w.person(t, "ann"), w.person(t, "bob")
 	top := w.group(t, "top", bob)
 	inherited := w.group(t, "sub", ann, grouptest.Under(top)) // bob owns it from above
@@ -94,7 +94,7 @@ func TestASoleOwnerIsNotRemovedSoftly(t *testing.T) {
 }
 
 // remove does what the job does that takes a marked account apart.
-func remove(t *testing.T, w *world, u *user.User, hard bool) {
+func remove(t *testing.T, w *fixture, u *user.User, hard bool) {
 	t.Helper()
 	err := w.db.InTx(t.Context(), func(tx pgx.Tx) error {
 		if err := w.bus.Publish(t.Context(), tx, user.Removing{UserID: u.ID, GhostID: w.root.ID, Hard: hard}); err != nil {
@@ -110,7 +110,7 @@ func remove(t *testing.T, w *world, u *user.User, hard bool) {
 
 func TestAHardRemovalTakesTheGroupsThatNobodyElseOwns(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann, bob := w.person(t, "ann"), w.person(t, "bob")
 	sole := w.group(t, "sole", ann)
 	w.group(t, "nested", ann, grouptest.Under(sole))

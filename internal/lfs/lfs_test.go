@@ -30,8 +30,8 @@ import (
 	"stithy/internal/user/usertest"
 )
 
-// world is two projects of strangers, as the door sees them.
-type world struct {
+// fixture is two projects of strangers, as the door sees them.
+type fixture struct {
 	*lfs.Service
 	deps        lfs.Deps
 	db          *postgres.DB
@@ -40,9 +40,9 @@ type world struct {
 	me, other   access.Actor
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &world{db: postgrestest.New(t), now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC)}
+	w := &fixture{db: postgrestest.New(t), now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC)}
 	blobs, err := blob.Open("", t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // limit makes the room anew, with files of at most so many bytes.
-func (w *world) limit(size int64) {
+func (w *fixture) limit(size int64) {
 	w.deps.MaxSize = size
 	w.Service = lfs.New(w.deps)
 }
@@ -81,11 +81,11 @@ func (r reply) into(t *testing.T, v any) {
 }
 
 // ask sends a request of an actor who may push to a project.
-func (w *world) ask(by access.Actor, p *project.Project, method, path, body string) reply {
+func (w *fixture) ask(by access.Actor, p *project.Project, method, path, body string) reply {
 	return w.visit(lfs.Visit{Actor: by, Project: p, Push: true}, method, path, body)
 }
 
-func (w *world) visit(v lfs.Visit, method, path, body string) reply {
+func (w *fixture) visit(v lfs.Visit, method, path, body string) reply {
 	r := httptest.NewRequest(method, "/team/mine.git/"+path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/vnd.git-lfs+json; charset=utf-8")
 	r.Header.Set("Authorization", "Basic bWU6dG9rZW4=")
@@ -111,7 +111,7 @@ type plan struct {
 	}
 }
 
-func (w *world) batch(t *testing.T, p *project.Project, operation, body string) plan {
+func (w *fixture) batch(t *testing.T, p *project.Project, operation, body string) plan {
 	t.Helper()
 	got := w.ask(w.me, p, "POST", "info/lfs/objects/batch",
 		fmt.Sprintf(`{"operation":%q,"transfers":["basic"],"objects":[{"oid":%q,"size":%d}]}`, operation, digest(body), len(body)))
@@ -123,7 +123,7 @@ func (w *world) batch(t *testing.T, p *project.Project, operation, body string) 
 	return in
 }
 
-func (w *world) upload(t *testing.T, p *project.Project, body string) {
+func (w *fixture) upload(t *testing.T, p *project.Project, body string) {
 	t.Helper()
 	if got := w.ask(w.me, p, "PUT", fmt.Sprintf("svc-lfs/objects/%s/%d", digest(body), len(body)), body); got.status != http.StatusOK {
 		t.Fatalf("%+v", got)
@@ -132,7 +132,7 @@ func (w *world) upload(t *testing.T, p *project.Project, body string) {
 
 func TestAnObjectGoesInAndComesOut(t *testing.T) {
 	t.Parallel()
-	w, body := newWorld(t), "large"
+	w, body := newFixture(t), "large"
 	up := w.batch(t, w.mine, "upload", body).Objects[0].Actions["upload"]
 	if want := "https://forge.example/team/mine.git/svc-lfs/objects/" + digest(body) + "/5"; up.Href != want || up.Header["Authorization"] == "" {
 		t.Errorf("%+v, want %s", up, want)
@@ -149,7 +149,7 @@ func TestAnObjectGoesInAndComesOut(t *testing.T) {
 
 func TestGI09_ADigestIsNoProofOfPossession(t *testing.T) {
 	t.Parallel()
-	w, body := newWorld(t), "secret of another"
+	w, body := newFixture(t), "secret of another"
 	w.upload(t, w.elses, body)
 	if got := w.batch(t, w.mine, "download", body).Objects[0]; got.Error == nil || got.Error.Code != http.StatusNotFound {
 		t.Errorf("%+v", got)
@@ -171,7 +171,7 @@ func TestGI09_ADigestIsNoProofOfPossession(t *testing.T) {
 
 func TestGI09_WhatAClientSaysOfAnObjectTellsAndChangesNothing(t *testing.T) {
 	t.Parallel()
-	w, theirs, nobodys := newWorld(t), "secret of another", "secret of nobody"
+	w, theirs, nobodys := newFixture(t), "secret of another", "secret of nobody"
 	w.upload(t, w.elses, theirs)
 	put := func(body string, size int, sent string) reply {
 		return w.ask(w.me, w.mine, "PUT", fmt.Sprintf("svc-lfs/objects/%s/%d", digest(body), size), sent)
@@ -205,7 +205,7 @@ func TestGI09_WhatAClientSaysOfAnObjectTellsAndChangesNothing(t *testing.T) {
 
 func TestALargeFileHasALargestSize(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.limit(1 << 20)
 	most, more := strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20+1)
 	if got := w.batch(t, w.mine, "upload", more).Objects[0]; got.Error == nil || got.Error.Code != http.StatusRequestEntityTooLarge || len(got.Actions) > 0 {
@@ -230,7 +230,7 @@ func TestALargeFileHasALargestSize(t *testing.T) {
 
 func TestTextsThatCannotBeKeptAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, c := range []struct {
 		call, body string
 		want       int
@@ -257,7 +257,7 @@ func TestTextsThatCannotBeKeptAreRefused(t *testing.T) {
 
 func TestGI10_OnlyWhatTheDigestSaysIsStored(t *testing.T) {
 	t.Parallel()
-	w, body := newWorld(t), "right bytes"
+	w, body := newFixture(t), "right bytes"
 	oid, size := digest(body), len(body)
 	for _, path := range []string{
 		oid + "/4", oid[:63] + "/11", strings.ToUpper(oid) + "/11", "../" + oid[3:] + "/11", "..%2f" + oid[5:] + "/11", oid + "/-1", oid + "/x", oid, "/11",
@@ -280,7 +280,7 @@ func TestGI10_OnlyWhatTheDigestSaysIsStored(t *testing.T) {
 
 func TestWhoMayNotPushUploadsAndLocksNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	reader := lfs.Visit{Actor: w.other, Project: w.mine}
 	oid := digest("x")
 	for path, body := range map[string]string{
@@ -307,7 +307,7 @@ func TestWhoMayNotPushUploadsAndLocksNothing(t *testing.T) {
 
 func TestABatchOfOddThingsIsAnsweredAndBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	many := strings.TrimSuffix(strings.Repeat(`{"oid":"x","size":1},`, 1001), ",")
 	for body, want := range map[string]int{
 		`{`:                                   422,
@@ -339,7 +339,7 @@ func TestABatchOfOddThingsIsAnsweredAndBounded(t *testing.T) {
 
 func TestALockHoldsOthersOffUntilItIsTakenAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var mine struct{ Lock struct{ ID, Path string } }
 	got := w.ask(w.me, w.mine, "POST", "info/lfs/locks", `{"path":"art/ship.psd"}`)
 	if got.into(t, &mine); got.status != http.StatusCreated || mine.Lock.Path != "art/ship.psd" {
@@ -377,7 +377,7 @@ func TestALockHoldsOthersOffUntilItIsTakenAway(t *testing.T) {
 
 func TestLocksComeInPages(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for i := range 5 {
 		w.ask(w.me, w.mine, "POST", "info/lfs/locks", fmt.Sprintf(`{"path":"f%d"}`, i))
 	}
@@ -406,7 +406,7 @@ func TestLocksComeInPages(t *testing.T) {
 
 func TestDL03_BytesGoOnlyAfterNobodyHadThemForAWeek(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.upload(t, w.mine, "shared")
 	w.upload(t, w.elses, "shared")
 	w.upload(t, w.mine, "alone")
@@ -461,7 +461,7 @@ func TestDL03_BytesGoOnlyAfterNobodyHadThemForAWeek(t *testing.T) {
 
 func TestWhatAJobIsTakingAwayIsNotTakenIn(t *testing.T) {
 	t.Parallel()
-	w, body := newWorld(t), "between"
+	w, body := newFixture(t), "between"
 	w.upload(t, w.mine, body)
 	if _, err := w.db.Exec(t.Context(), `update lfs_objects set removing = true, left_at = created_at`); err != nil {
 		t.Fatal(err)
@@ -473,7 +473,7 @@ func TestWhatAJobIsTakingAwayIsNotTakenIn(t *testing.T) {
 
 func TestAForkHasWhatItsSourceHad(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.upload(t, w.mine, "before")
 	w.elses.ForkedFromID = &w.mine.ID
 	if err := w.db.InTx(t.Context(), func(tx pgx.Tx) error { return w.OnForked(t.Context(), tx, project.ForkMade{Fork: w.elses}) }); err != nil {
@@ -488,7 +488,7 @@ func TestAForkHasWhatItsSourceHad(t *testing.T) {
 
 func TestATicketSpeaksForItsHolderAndForHalfAnHour(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	secret, life, err := w.Ticket(7, 0, 8, true)
 	if err != nil || life != 30*time.Minute {
 		t.Fatal(life, err)
@@ -519,7 +519,7 @@ func TestATicketSpeaksForItsHolderAndForHalfAnHour(t *testing.T) {
 // one thing: who, where, whether they may write, and until when.
 func TestCI16_ATicketMeansOneThing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	holders := []lfs.Holder{
 		{UserID: 7, ProjectID: 81}, {UserID: 78, ProjectID: 1}, {KeyID: 7, ProjectID: 81}, {UserID: 7, KeyID: 8, ProjectID: 1},
 		{UserID: 7, ProjectID: 81, Push: true}, {ProjectID: 781},

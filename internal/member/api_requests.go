@@ -23,7 +23,7 @@ func (s *Service) requestEndpoints() []httpapi.Endpoint {
 	)
 }
 
-// requestEntity is a wish on the wire.
+// requestEntity is an access request on the wire.
 type requestEntity struct {
 	user.Public
 	RequestedAt *httpapi.Time `json:"requested_at"`

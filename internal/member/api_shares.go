@@ -16,14 +16,14 @@ func (s *Service) shareEndpoints() []httpapi.Endpoint {
 	return append(unshare,
 		httpapi.On(httpapi.Spec{
 			Route: "POST /projects/{id}/share", Needs: access.ShareProject, Status: http.StatusCreated,
-			Summary: "Let a group into a project.",
+			Summary: "Share a project with a group.",
 		}, func(ctx context.Context, a access.Actor, p shareProjectParams) (*Source, error) {
 			return InProjects(s.deps.Projects)(ctx, a, p.ID)
 		},
 			s.handleShareProject),
 		httpapi.On(httpapi.Spec{
 			Route: "POST /groups/{id}/share", Needs: access.ShareGroup, Status: http.StatusCreated,
-			Summary: "Let a group into another group.",
+			Summary: "Share a group with another group.",
 		}, func(ctx context.Context, a access.Actor, p shareGroupParams) (*Source, error) {
 			return InGroups(s.deps.Groups)(ctx, a, p.ID)
 		},

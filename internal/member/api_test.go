@@ -22,7 +22,7 @@ import (
 
 func TestAMemberIsTheAccountWithItsRole(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Named("team"))
 	p := w.project(t, g, access.Private)
 	olga, ada := w.person(t, "olga"), w.person(t, "ada")
@@ -54,7 +54,7 @@ func TestAMemberIsTheAccountWithItsRole(t *testing.T) {
 
 func TestEverySituationHasItsAnswer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	top := grouptest.New(t, w.db, grouptest.Named("top"), grouptest.Visible(access.Public))
 	sub := grouptest.New(t, w.db, grouptest.Named("sub"), grouptest.Under(top))
 	secret := grouptest.New(t, w.db, grouptest.Named("secret"))
@@ -136,7 +136,7 @@ func TestEverySituationHasItsAnswer(t *testing.T) {
 
 func TestAnOwnerMayGoWhenAnotherStays(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	top := grouptest.New(t, w.db)
 	sub := grouptest.New(t, w.db, grouptest.Under(top))
 	ada, bob, bot := w.person(t, "ada"), w.person(t, "bob"), w.person(t, "bot", usertest.With("kind", "project_bot"))
@@ -155,7 +155,7 @@ func TestAnOwnerMayGoWhenAnotherStays(t *testing.T) {
 
 func TestTwoOwnersCannotBothLeaveAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for range 10 {
 		g := grouptest.New(t, w.db)
 		both := []*user.User{usertest.New(t, w.db), usertest.New(t, w.db)}
@@ -176,7 +176,7 @@ func TestTwoOwnersCannotBothLeaveAtOnce(t *testing.T) {
 
 func TestLeavingIsOpenToEveryRole(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db)
 	p := w.project(t, g, access.Private)
 	for _, role := range []access.Role{access.MinimalAccess, access.Guest, access.Reporter, access.Developer, access.Maintainer} {
@@ -193,7 +193,7 @@ func TestLeavingIsOpenToEveryRole(t *testing.T) {
 
 func TestOthersAreRemovedByThoseWhoManageMembersAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	p := w.project(t, g, access.Public)
 	for _, where := range []any{g, p} {
@@ -214,7 +214,7 @@ func TestOthersAreRemovedByThoseWhoManageMembersAlone(t *testing.T) {
 
 func TestWhatWasGivenBelowAGroupGoesWithIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	top := grouptest.New(t, w.db, grouptest.Named("top"))
 	sub := grouptest.New(t, w.db, grouptest.Named("sub"), grouptest.Under(top))
 	elsewhere := grouptest.New(t, w.db, grouptest.Named("elsewhere"))
@@ -242,7 +242,7 @@ func TestWhatWasGivenBelowAGroupGoesWithIt(t *testing.T) {
 
 func TestADeleteOfWhatTheClientHasNotSeenIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g, ada := grouptest.New(t, w.db), w.person(t, "ada")
 	w.join(t, g, ada, access.Developer)
 	root := w.as(w.root)
@@ -253,7 +253,7 @@ func TestADeleteOfWhatTheClientHasNotSeenIsRefused(t *testing.T) {
 
 func TestSeveralPeopleAreAddedAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db)
 	p := w.project(t, g, access.Private)
 	ada, bob, eve := w.person(t, "ada"), w.person(t, "bob"), w.person(t, "eve")
@@ -280,7 +280,7 @@ func TestSeveralPeopleAreAddedAtOnce(t *testing.T) {
 
 func TestMembersComeThroughEveryDoorOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	top := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	sub := grouptest.New(t, w.db, grouptest.Under(top))
 	guests, crowd := grouptest.New(t, w.db), grouptest.New(t, w.db, grouptest.Visible(access.Public))
@@ -340,7 +340,7 @@ func TestMembersComeThroughEveryDoorOnce(t *testing.T) {
 
 func TestExpiryCountsByDay(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Named("team"))
 	p := w.project(t, g, access.Private)
 	invited := grouptest.New(t, w.db, grouptest.Named("guests"))
@@ -381,7 +381,7 @@ func TestExpiryCountsByDay(t *testing.T) {
 
 func TestManyExpiredMembershipsGoInBatches(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db)
 	w.exec(t, `insert into users (username, name, email, projects_limit, created_at, updated_at)
 		select 'old' || i, 'x', 'old' || i || '@example.com', 0, now(), now() from generate_series(1, 450) i`)
@@ -400,7 +400,7 @@ func TestManyExpiredMembershipsGoInBatches(t *testing.T) {
 
 func TestAWishIsGrantedDeniedOrTakenBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	p := w.project(t, g, access.Public)
 	maintainer, ada := w.person(t, "maintainer"), w.person(t, "ada")
@@ -441,7 +441,7 @@ func TestAWishIsGrantedDeniedOrTakenBack(t *testing.T) {
 
 func TestAU03_AnAddressThatNobodyConfirmedGrantsNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Named("team"))
 	p := w.project(t, g, access.Private)
 	confirmed, unconfirmed := w.person(t, "confirmed"), w.person(t, "unconfirmed", usertest.Unconfirmed())
@@ -494,7 +494,7 @@ func TestAU03_AnAddressThatNobodyConfirmedGrantsNothing(t *testing.T) {
 // the address is public, their own, or they administer the instance.
 func TestAU13_AnInvitationDoesNotTellWhoseAnAddressIs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Named("team"))
 	p := w.project(t, g, access.Private)
 	owner := w.person(t, "owner")
@@ -534,7 +534,7 @@ func TestAU13_AnInvitationDoesNotTellWhoseAnAddressIs(t *testing.T) {
 
 func TestAnInvitationIsAcceptedByWhoHasTheAddress(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Named("team"))
 	p := w.project(t, g, access.Private)
 	owner, ada, bob := w.person(t, "owner"), w.person(t, "ada"), w.person(t, "bob")
@@ -599,7 +599,7 @@ func TestAnInvitationIsAcceptedByWhoHasTheAddress(t *testing.T) {
 
 func TestAGroupIsLetIntoAProject(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Named("team"))
 	p := w.project(t, g, access.Private)
 	guests, hidden := grouptest.New(t, w.db, grouptest.Named("guests")), grouptest.New(t, w.db)
@@ -645,7 +645,7 @@ func TestAGroupIsLetIntoAProject(t *testing.T) {
 
 func TestAGroupIsLetIntoAnother(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Named("team"))
 	p := w.project(t, g, access.Private)
 	guests := grouptest.New(t, w.db, grouptest.Named("guests"))
@@ -680,7 +680,7 @@ func TestAGroupIsLetIntoAnother(t *testing.T) {
 
 func TestTheMembershipsOfAPersonAreForAdministrators(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Named("team"))
 	p := w.project(t, g, access.Private)
 	ada := w.person(t, "ada")
@@ -706,7 +706,7 @@ func TestTheMembershipsOfAPersonAreForAdministrators(t *testing.T) {
 
 func TestAPersonAndAdministratorsCountWhatSomeoneBelongsTo(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ada, bob := w.person(t, "ada"), w.person(t, "bob")
 	g := grouptest.New(t, w.db)
 	w.join(t, g, ada, access.Guest)
@@ -726,7 +726,7 @@ func TestAPersonAndAdministratorsCountWhatSomeoneBelongsTo(t *testing.T) {
 // grants are all ways to give somebody a role, or to change what was given.
 var grants = []struct {
 	name    string
-	prepare func(t *testing.T, w *world, where any, target *user.User)
+	prepare func(t *testing.T, w *fixture, where any, target *user.User)
 	send    func(t *testing.T, c *httpapitest.Client, where any, target *user.User, guests *group.Group, level access.Role) int
 }{
 	{"add", nil, func(t *testing.T, c *httpapitest.Client, where any, target *user.User, _ *group.Group, level access.Role) int {
@@ -735,11 +735,11 @@ var grants = []struct {
 	{"add several", nil, func(t *testing.T, c *httpapitest.Client, where any, target *user.User, _ *group.Group, level access.Role) int {
 		return c.Do(t, "POST", pathOf(where, "members"), h{"user_id": fmt.Sprintf("%d,", target.ID), "access_level": level}).Status
 	}},
-	{"change", func(t *testing.T, w *world, where any, target *user.User) { w.join(t, where, target, access.Guest) },
+	{"change", func(t *testing.T, w *fixture, where any, target *user.User) { w.join(t, where, target, access.Guest) },
 		func(t *testing.T, c *httpapitest.Client, where any, target *user.User, _ *group.Group, level access.Role) int {
 			return c.Do(t, "PUT", pathOf(where, "members", target.ID), h{"access_level": level}).Status
 		}},
-	{"approve", func(t *testing.T, w *world, where any, target *user.User) {
+	{"approve", func(t *testing.T, w *fixture, where any, target *user.User) {
 		w.join(t, where, target, access.Guest)
 		w.exec(t, `update members set requested_at = now() where user_id = $1`, target.ID)
 	}, func(t *testing.T, c *httpapitest.Client, where any, target *user.User, _ *group.Group, level access.Role) int {
@@ -751,7 +751,7 @@ var grants = []struct {
 	{"invite a stranger", nil, func(t *testing.T, c *httpapitest.Client, where any, target *user.User, _ *group.Group, level access.Role) int {
 		return c.Do(t, "POST", pathOf(where, "invitations"), h{"email": "x" + target.Email, "access_level": level}).Status
 	}},
-	{"change an invitation", func(t *testing.T, w *world, where any, target *user.User) {
+	{"change an invitation", func(t *testing.T, w *fixture, where any, target *user.User) {
 		w.as(w.root).Do(t, "POST", pathOf(where, "invitations"), h{"email": "x" + target.Email, "access_level": 10}).WantStatus(t, 201)
 	}, func(t *testing.T, c *httpapitest.Client, where any, target *user.User, _ *group.Group, level access.Role) int {
 		return c.Do(t, "PUT", pathOf(where, "invitations", "x"+target.Email), h{"access_level": level}).Status
@@ -763,7 +763,7 @@ var grants = []struct {
 
 func TestPE12_NobodyGrantsAboveTheirOwnLevel(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	roles := []access.Role{access.NoRole, access.MinimalAccess, access.Guest, access.Developer, access.Maintainer, access.Owner}
 	levels := []access.Role{access.MinimalAccess, access.Guest, access.Reporter, access.Maintainer, access.Owner}
 	least := map[bool]access.Role{true: access.Owner, false: access.Maintainer}
@@ -809,7 +809,7 @@ func TestPE12_NobodyGrantsAboveTheirOwnLevel(t *testing.T) {
 
 func TestPE12_WhoIsAboveIsNotTouched(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	p := w.project(t, grouptest.New(t, w.db), access.Private)
 	maintainer, owner := w.person(t, "maintainer"), w.person(t, "owner")
 	w.join(t, p, maintainer, access.Maintainer)
@@ -825,7 +825,7 @@ func TestPE12_WhoIsAboveIsNotTouched(t *testing.T) {
 
 func TestPE01_AChildIsFoundOnlyWithItsParent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	mine, other := grouptest.New(t, w.db), grouptest.New(t, w.db)
 	guests := grouptest.New(t, w.db)
 	owner, ada, asks := w.person(t, "owner"), w.person(t, "ada"), w.person(t, "asks")

@@ -1,6 +1,6 @@
 // Package member owns the life of memberships: who is added, changed and
-// removed, expiry, invitations by mail, wishes to join, and groups that are
-// let into others. It does not own what a membership is worth (grant), the
+// removed, expiry, invitations by mail, access requests, and shares with
+// groups. It does not own what a membership is worth (grant), the
 // places (group, project), nor the accounts (user).
 //
 // Tables, whose columns grant reads: members, shares.

@@ -51,7 +51,7 @@ func whereSource(l *postgres.List, src *Source) {
 	}
 }
 
-// Approve grants a wish.
+// Approve grants an access request.
 func (s *Service) Approve(ctx context.Context, by access.Actor, src *Source, userID int64, level access.Role) (Member, error) {
 	t := Terms{Level: level}
 	if err := t.check(by, src, s.today()); err != nil {
@@ -75,7 +75,7 @@ func (s *Service) Approve(ctx context.Context, by access.Actor, src *Source, use
 	return m, err
 }
 
-// Deny forgets a wish; anyone may take back their own.
+// Deny forgets an access request; anyone may take back their own.
 func (s *Service) Deny(ctx context.Context, by access.Actor, src *Source, userID int64) error {
 	if !by.Is(userID) {
 		if err := access.CheckIn(by, src.admin(), src.At); err != nil {

@@ -47,7 +47,7 @@ var (
 	errExists    = fault.WithMessage(fault.Conflict, "Member already exists")
 )
 
-// Add makes someone a member. A wish of theirs is granted by it.
+// Add makes someone a member. An access request of theirs is granted by it.
 func (s *Service) Add(ctx context.Context, by access.Actor, src *Source, userID int64, t Terms) (Member, error) {
 	if err := t.check(by, src, s.today()); err != nil {
 		return Member{}, err
@@ -277,7 +277,7 @@ func (s *Service) removeBelow(ctx context.Context, tx pgx.Tx, from Event) error 
 		}
 		for _, row := range rows {
 			if row.RequestedAt != nil {
-				continue // a wish leaves no trace
+				continue // an access request leaves no trace
 			}
 			e := from
 			e.Source, e.Level = row.Entity, row.AccessLevel

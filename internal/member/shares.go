@@ -14,7 +14,7 @@ import (
 	"stithy/internal/platform/postgres"
 )
 
-// Share is a group that was let into a group or project.
+// Share is a group that a group or project is shared with.
 type Share struct {
 	ID        int64
 	GroupID   int64

@@ -23,7 +23,7 @@ import (
 
 // walker is the oracle: what the rows should mean, kept in plain maps.
 type walker struct {
-	*world
+	*fixture
 	r        *rand.Rand
 	log      []string
 	people   []*person
@@ -158,12 +158,12 @@ func (w *walker) check(t *testing.T) {
 			var place access.Target
 			if s.project {
 				var found *project.Project
-				if found, err = w.world.projects.Find(t.Context(), actor, s.id); err == nil {
+				if found, err = w.fixture.projects.Find(t.Context(), actor, s.id); err == nil {
 					place = found.Target()
 				}
 			} else {
 				var found *group.Group
-				if found, err = w.world.groups.Find(t.Context(), actor, s.id); err == nil {
+				if found, err = w.fixture.groups.Find(t.Context(), actor, s.id); err == nil {
 					place = found.Target()
 				}
 			}
@@ -283,7 +283,7 @@ func (w *walker) step(t *testing.T) {
 		if p.blocked {
 			move = user.Unblock
 		}
-		if _, err := w.users.Move(t.Context(), access.Actor{Person: w.root.Person()}, p.ID, move); err != nil {
+		if _, err := w.users.Transition(t.Context(), access.Actor{Person: w.root.Person()}, p.ID, move); err != nil {
 			w.fail(t, "%s: %v", move, err)
 		}
 		p.blocked = !p.blocked
@@ -305,7 +305,7 @@ func (w *walker) recolour(t *testing.T, s *site) {
 	if s.project {
 		_, err = w.db.Exec(t.Context(), `update projects set visibility = $2 where id = $1`, s.id, v)
 	} else {
-		_, err = w.world.groups.Update(t.Context(), access.Actor{Person: w.root.Person()}, s.id, group.Attributes{Visibility: &v})
+		_, err = w.fixture.groups.Update(t.Context(), access.Actor{Person: w.root.Person()}, s.id, group.Attributes{Visibility: &v})
 	}
 	if (err == nil) != fits {
 		w.fail(t, "%s becomes %s: fits %t, %v", w.name(s), v, fits, err)
@@ -325,11 +325,11 @@ func (w *walker) move(t *testing.T, g *space) {
 	if w.r.IntN(4) > 0 {
 		to = pick(w.r, w.groups)
 		var err error
-		if target, err = w.world.groups.Find(t.Context(), admin, to.id); err != nil {
+		if target, err = w.fixture.groups.Find(t.Context(), admin, to.id); err != nil {
 			w.fail(t, "%v", err)
 		}
 	}
-	_, err := w.world.groups.Transfer(t.Context(), admin, g.id, target)
+	_, err := w.fixture.groups.Transfer(t.Context(), admin, g.id, target)
 	if _, refused := fault.Of(err); err != nil && !refused {
 		w.fail(t, "moving: %v", err)
 	}
@@ -365,12 +365,12 @@ func (w *walker) share(t *testing.T, s *site) {
 	if status == 201 {
 		w.shares = append(w.shares, let{s, who, level})
 	}
-	w.log = append(w.log, fmt.Sprintf("%d group %d is let into %s as %s", status, who.id, w.name(s), level))
+	w.log = append(w.log, fmt.Sprintf("%d group %d shares %s as %s", status, who.id, w.name(s), level))
 }
 
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
-// newWalk sets out in a small world: a few people, a forest of groups, and a
+// newWalk sets out in a small fixture: a few people, a forest of groups, and a
 // personal namespace as the last of the spaces.
 func newWalk(t *testing.T) *walker {
 	t.Helper()
@@ -382,7 +382,7 @@ func newWalk(t *testing.T) *walker {
 		}
 	}
 	t.Logf("STITHY_TEST_SEED=%d", seed)
-	w := &walker{world: newWorld(t), r: rand.New(rand.NewPCG(seed, seed))}
+	w := &walker{fixture: newFixture(t), r: rand.New(rand.NewPCG(seed, seed))}
 	for i, options := range [][]usertest.Option{nil, nil, nil, {usertest.With("external", true)}} {
 		u := w.person(t, fmt.Sprintf("person%d", i), options...)
 		w.people = append(w.people, &person{User: u, secret: tokentest.New(t, w.db, w.box, u.ID)})

@@ -44,7 +44,7 @@ func variants(registered string) (all []string) {
 // redirected to any other.
 func TestOA01_OnlyARegisteredAddressIsRedirectedTo(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a := w.app(t, func(d *oauth.Draft) {
 		d.RedirectURI = callback + "\nhttps://app.example/other?tenant=1 http://127.0.0.1:8000/cb http://[::1]/cb com.example.app:/cb http://localhost:3000/cb"
 	})
@@ -93,7 +93,7 @@ func TestOA01_OnlyARegisteredAddressIsRedirectedTo(t *testing.T) {
 
 func TestOA01_TheAddressOfTheCodeIsTheAddressOfTheToken(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a := w.app(t)
 	code := w.code(t, a.ask("api"))
 	client := []string{"grant_type", "authorization_code", "client_id", a.UID, "client_secret", a.secret, "code", code, "redirect_uri"}
@@ -112,7 +112,7 @@ func TestOA01_TheAddressOfTheCodeIsTheAddressOfTheToken(t *testing.T) {
 // the state comes back as it was, with the name of who answers.
 func TestOA06_ErrorsAreRedirectedOnlyToAKnownAddress(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a := w.app(t)
 	for _, tt := range []struct {
 		change     func(*oauth.Ask)
@@ -176,7 +176,7 @@ func TestOA06_ErrorsAreRedirectedOnlyToAKnownAddress(t *testing.T) {
 // a client that cannot prove who it is, asks again.
 func TestOA04_ConsentIsRememberedForTheSameOnly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	two := func(d *oauth.Draft) { d.RedirectURI = callback + " https://app.example/two" }
 	a, open, trusted := w.app(t, two), w.app(t, two, public), w.app(t, public, func(d *oauth.Draft) { d.Trusted = true })
 	agreed := func(ask oauth.Ask) bool {
@@ -227,7 +227,7 @@ func TestOA04_ConsentIsRememberedForTheSameOnly(t *testing.T) {
 
 func TestAdministratorsCanBeKeptFromPowerfulApplications(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	api, small, trusted := w.app(t), w.app(t, scoped("openid")), w.app(t, func(d *oauth.Draft) { d.Trusted = true })
 	if w.service.KeptFrom(w.root, api.Application) {
 		t.Error("kept from it without the setting")
@@ -252,7 +252,7 @@ func TestAdministratorsCanBeKeptFromPowerfulApplications(t *testing.T) {
 
 func TestAnApplicationIsRevokedByThePersonItActsFor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a, other := w.app(t), w.app(t)
 	first, second, elsewhere := w.granted(t, a, "api"), w.granted(t, a, "read_user openid"), w.granted(t, other, "api")
 	pending := w.code(t, a.ask("api"))

@@ -20,7 +20,7 @@ import (
 
 func TestACodeBecomesATokenThatActsForThePerson(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a := w.app(t)
 	r := w.exchange(t, a, w.code(t, a.ask("api")))
 	i := r.issued(t)
@@ -62,7 +62,7 @@ func TestACodeBecomesATokenThatActsForThePerson(t *testing.T) {
 
 func TestClientsProveWhoTheyAreByBasicOrParameters(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a, open := w.app(t), w.app(t, public)
 	basic := func(id, secret, body string) reply {
 		r := httptest.NewRequest("POST", "/oauth/token", strings.NewReader(body))
@@ -96,7 +96,7 @@ func TestClientsProveWhoTheyAreByBasicOrParameters(t *testing.T) {
 
 func TestTheTokenRequestIsRefusedInTheKnownWords(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a := w.app(t)
 	pkce := w.code(t, a.askPKCE("api"))
 	client := []string{"client_id", a.UID, "client_secret", a.secret}
@@ -127,7 +127,7 @@ func TestTheTokenRequestIsRefusedInTheKnownWords(t *testing.T) {
 // OA-02: a code works once, for 600 seconds, for its client and its address.
 func TestOA02_ACodeIsUsedOnceAndInTime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a, other := w.app(t), w.app(t)
 	code := w.code(t, a.ask("api"))
 	w.exchange(t, other, code).refused(t, 400, oauth.InvalidGrant)
@@ -159,7 +159,7 @@ func TestOA02_ACodeIsUsedOnceAndInTime(t *testing.T) {
 
 func TestOA02_OfManyWhoExchangeACodeOneSucceeds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a := w.app(t)
 	code := w.code(t, a.ask("api"))
 	var group sync.WaitGroup
@@ -186,7 +186,7 @@ func TestOA02_OfManyWhoExchangeACodeOneSucceeds(t *testing.T) {
 // is the only method, and who cannot keep a secret must use it.
 func TestOA03_PKCECannotBeLeftOutOrWeakened(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a, open := w.app(t), w.app(t, public)
 	for _, tt := range []struct {
 		name              string
@@ -244,7 +244,7 @@ func TestOA03_PKCECannotBeLeftOutOrWeakened(t *testing.T) {
 // for everyone, for one of the two holders is a thief.
 func TestOA09_AStolenRefreshTokenEndsTheLine(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a := w.app(t)
 	first := w.granted(t, a, "api")
 	other := w.granted(t, a, "api")
@@ -269,7 +269,7 @@ func TestOA09_AStolenRefreshTokenEndsTheLine(t *testing.T) {
 
 func TestOA09_OfManyWhoRefreshOneSucceeds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a := w.app(t)
 	first := w.granted(t, a, "api")
 	var group sync.WaitGroup
@@ -294,7 +294,7 @@ func TestOA09_OfManyWhoRefreshOneSucceeds(t *testing.T) {
 
 func TestARefreshIsBoundToItsClientAddressAndScopes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a, other := w.app(t), w.app(t)
 	i := w.granted(t, a, "api read_user")
 	w.refresh(t, other, i.RefreshToken).refused(t, 400, oauth.InvalidGrant)
@@ -318,7 +318,7 @@ func TestARefreshIsBoundToItsClientAddressAndScopes(t *testing.T) {
 // may ask for and what the person may hold; refreshing adds nothing.
 func TestOA07_GrantedScopesAreWithinAskedAndRegistered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	invented := access.Scopes{"invented", "API", "api,sudo", "*"}
 	all := append(oauth.Scopes(), invented...)
 	set := rapid.SliceOfNDistinct(rapid.SampledFrom(all), 1, 6, rapid.ID)
@@ -369,7 +369,7 @@ func spaced(scopes access.Scopes) string {
 // password and nothing else.
 func TestOA13_ThePasswordGrantIsForPlainAccountsOnly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	with := func(name, login, secret string, more ...string) reply {
 		return w.post(t, "/oauth/token", append([]string{"grant_type", "password", "username", login, "password", secret}, more...)...)
 	}

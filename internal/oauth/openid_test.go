@@ -23,9 +23,9 @@ import (
 	"stithy/internal/token/tokentest"
 )
 
-// discovered is what a client finds out about the world's provider. Its
+// discovered is what a client finds out about the fixture's provider. Its
 // network is the door.
-func (w *world) discovered(t testing.TB) (context.Context, *oidc.Provider) {
+func (w *fixture) discovered(t testing.TB) (context.Context, *oidc.Provider) {
 	t.Helper()
 	ctx := oidc.ClientContext(t.Context(), &http.Client{Transport: roundTrip(func(r *http.Request) *http.Response {
 		rec := httptest.NewRecorder()
@@ -47,7 +47,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // client, for two minutes, and no other passes for it.
 func TestOA12_IDTokensAreSignedByOneKeyWithOneAlgorithm(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a, other := w.app(t), w.app(t)
 	ask := a.askPKCE("openid profile email")
 	ask.Nonce = "n-0S6_WzA2Mj"
@@ -147,7 +147,7 @@ func TestOA12_IDTokensAreSignedByOneKeyWithOneAlgorithm(t *testing.T) {
 // verifies sign-ins takes the token for one.
 func TestOA12_NoTokenOfAJobPassesForASignIn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a, other := w.app(t), w.app(t)
 	ctx, provider := w.discovered(t)
 	passes := func(client, signed string) bool {
@@ -199,7 +199,7 @@ func TestOA12_NoTokenOfAJobPassesForASignIn(t *testing.T) {
 
 func TestNodesAgreeOnTheFirstKey(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var group sync.WaitGroup
 	kids := make([]string, 4)
 	for n := range kids {
@@ -222,7 +222,7 @@ func TestNodesAgreeOnTheFirstKey(t *testing.T) {
 
 func TestClientsDiscoverTheProvider(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	_, p := w.discovered(t)
 	if e := p.Endpoint(); e.AuthURL != home+"/oauth/authorize" || e.TokenURL != home+"/oauth/token" || p.UserInfoEndpoint() != home+"/oauth/userinfo" {
 		t.Errorf("%+v", e)
@@ -258,7 +258,7 @@ func TestClientsDiscoverTheProvider(t *testing.T) {
 
 func TestScriptsOfOtherOriginsMayCallTheProviderWithoutCredentials(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	call := func(method, path, headers string) http.Header {
 		r := httptest.NewRequest(method, path, nil)
 		r.Header.Set("Origin", "https://app.example")
@@ -312,7 +312,7 @@ func TestScriptsOfOtherOriginsMayCallTheProviderWithoutCredentials(t *testing.T)
 // tables have its digest.
 func TestOA10_AClientSecretIsShownOnceAndKeptAsADigest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	root := w.api.With("Private-Token", tokentest.New(t, w.DB, w.Box, w.root.ID))
 	type made struct {
 		ID           int64
@@ -364,7 +364,7 @@ func TestOA10_AClientSecretIsShownOnceAndKeptAsADigest(t *testing.T) {
 
 func TestApplicationsOfTheInstanceAreForAdministratorsAndChecked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ada, root := w.api.With("Private-Token", tokentest.New(t, w.DB, w.Box, w.ada.ID)), w.api.With("Private-Token", tokentest.New(t, w.DB, w.Box, w.root.ID))
 	for _, call := range [][2]string{{"GET", "/applications"}, {"POST", "/applications"}, {"DELETE", "/applications/1"}, {"POST", "/applications/1/renew-secret"}} {
 		w.api.Do(t, call[0], call[1], nil).Want(t, 401, `{"message":"401 Unauthorized"}`)

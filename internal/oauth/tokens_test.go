@@ -17,7 +17,7 @@ import (
 	"stithy/internal/token/tokentest"
 )
 
-func (w *world) revoke(t testing.TB, a app, token string, more ...string) reply {
+func (w *fixture) revoke(t testing.TB, a app, token string, more ...string) reply {
 	t.Helper()
 	return w.post(t, "/oauth/revoke", append([]string{"client_id", a.UID, "client_secret", a.secret, "token", token}, more...)...)
 }
@@ -26,7 +26,7 @@ func (w *world) revoke(t testing.TB, a app, token string, more ...string) reply 
 // a confidential application; "done" is said when it is.
 func TestOA08_RevocationEndsThePairAndIsForItsClient(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a, other, open := w.app(t), w.app(t), w.app(t, public)
 	for _, half := range []string{"access", "refresh", "hinted"} {
 		i := w.granted(t, a, "api")
@@ -70,7 +70,7 @@ func TestOA08_RevocationEndsThePairAndIsForItsClient(t *testing.T) {
 
 func TestOA08_RevocationIsNotClaimedWhileTheDatabaseIsDown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a := w.app(t)
 	i := w.granted(t, a, "api")
 	alive := w.service
@@ -100,7 +100,7 @@ func TestOA08_RevocationIsNotClaimedWhileTheDatabaseIsDown(t *testing.T) {
 // Whatever is under way when a person revokes an application ends with it.
 func TestOA08_NothingComesToBeWhileItIsRevoked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	by := access.Actor{Person: w.ada.Person()}
 	for round := range 12 {
 		a := w.app(t)
@@ -130,7 +130,7 @@ func TestOA08_NothingComesToBeWhileItIsRevoked(t *testing.T) {
 // scopes of its token open.
 func TestOA11_IntrospectionAnswersForTheClientsOwnTokens(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a, b, open := w.app(t), w.app(t), w.app(t, public)
 	tokens := map[string]issued{a.UID: w.granted(t, a, "api read_user"), b.UID: w.granted(t, b, "api"), open.UID: w.granted(t, open, "api")}
 	const inactive = `{"active":false}`
@@ -177,7 +177,7 @@ func TestOA11_IntrospectionAnswersForTheClientsOwnTokens(t *testing.T) {
 
 func TestOA11_UserinfoSaysWhatTheScopesOpen(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a := w.app(t)
 	top := grouptest.New(t, w.DB, grouptest.Named("top"))
 	grouptest.New(t, w.DB, grouptest.Named("below"), grouptest.Under(top))
@@ -237,7 +237,7 @@ func TestOA11_UserinfoSaysWhatTheScopesOpen(t *testing.T) {
 
 func TestAnApplicationDoesWhatItsScopesOpenAndNoMore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a := w.app(t)
 	call := func(token, method, path string) int {
 		return w.api.With("Authorization", "Bearer "+token).Do(t, method, path, nil).Status
@@ -278,7 +278,7 @@ func TestAnApplicationDoesWhatItsScopesOpenAndNoMore(t *testing.T) {
 
 func TestTheSweepRemovesWhatHasLongBeenDead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a := w.app(t)
 	dead, alive := w.granted(t, a, "api"), w.granted(t, a, "api")
 	w.post(t, "/oauth/token", "grant_type", "password", "username", "ada", "password", password).issued(t)

@@ -182,7 +182,7 @@ func (s *Service) around(ctx context.Context, to access.Actor, p *project.Projec
 		}
 	}
 	var err error
-	if a.pipelines, err = s.Among(ctx, append(pipelines, below...)...); err != nil {
+	if a.pipelines, err = s.ByIDs(ctx, append(pipelines, below...)...); err != nil {
 		return nil, err
 	}
 	if a.people, err = s.deps.Users.Profiles(ctx, to, people...); err != nil {

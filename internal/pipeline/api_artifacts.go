@@ -136,7 +136,7 @@ func (s *Service) handleKeep(ctx context.Context, call httpapi.Call[*project.Pro
 	if err != nil {
 		return JobForm{}, err
 	}
-	pl, err := s.Known(ctx, s.deps.DB, j.PipelineID)
+	pl, err := s.ByID(ctx, s.deps.DB, j.PipelineID)
 	if err != nil {
 		return JobForm{}, err
 	}

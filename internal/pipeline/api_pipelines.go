@@ -269,7 +269,7 @@ type createParams struct {
 }
 
 func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[*project.Project, createParams]) (fullForm, error) {
-	w := Wish{Source: FromAPI, Ref: call.Params.RefName}
+	w := CreateRequest{Source: FromAPI, Ref: call.Params.RefName}
 	for _, v := range call.Params.Variables {
 		w.Variables = append(w.Variables, Variable{Key: v.Key, Value: v.Value, File: v.Type == "file"})
 	}

@@ -21,7 +21,7 @@ import (
 
 func TestAJobIsShownAsClientsKnowIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "rspec: {stage: test, script: [x], tags: [ruby, docker]}\n")
+	w := newFixture(t, "rspec: {stage: test, script: [x], tags: [ruby, docker]}\n")
 	pl := w.create(t)
 	w.run(t, pl.ID, "rspec", failed)
 	id := w.jobs(t, pl.ID)["rspec"].ID
@@ -63,7 +63,7 @@ func TestAJobIsShownAsClientsKnowIt(t *testing.T) {
 
 func TestJobsOfAProjectTurnByKeyset(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	for range 3 {
 		w.create(t)
 	}
@@ -86,7 +86,7 @@ func TestJobsOfAProjectTurnByKeyset(t *testing.T) {
 
 func TestATriggerTokenStartsAPipelineAsItsOwner(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	w.as(t, access.Developer).Do(t, "POST", w.at("/triggers"), url.Values{"description": {"d"}}).WantStatus(t, 403)
 	r := w.as(t, access.Maintainer).Do(t, "POST", w.at("/triggers"), url.Values{"description": {"d"}}).WantStatus(t, 201)
 	token := httpapitest.JSON[struct {
@@ -119,7 +119,7 @@ func TestATriggerTokenStartsAPipelineAsItsOwner(t *testing.T) {
 
 func TestASchedulePassesItsTimeOn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	form := url.Values{"description": {"nightly"}, "ref": {"main"}, "cron": {"30 16 * * *"}, "cron_timezone": {"UTC"}}
 	r := w.as(t, access.Developer).Do(t, "POST", w.at("/pipeline_schedules"), form).WantStatus(t, 201)
 	if !strings.Contains(r.Body, `"next_run_at":"2024-05-02T16:30:00.000Z"`) {
@@ -155,7 +155,7 @@ func TestASchedulePassesItsTimeOn(t *testing.T) {
 
 func TestPE08_TheJobsOfARunnerAreThoseThatTheReaderMayRead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	var ran []int64
 	for i, o := range []pipeline.Outcome{passed, failed, passed} {
 		pl := w.create(t)

@@ -81,7 +81,7 @@ func (s *Service) Bridge(ctx context.Context, jobID int64) error {
 
 // cross makes the pipeline behind a running bridge, or says why there is none.
 func (s *Service) cross(ctx context.Context, bridge *Job) (Reason, error) {
-	parent, err := s.Known(ctx, s.deps.DB, bridge.PipelineID)
+	parent, err := s.ByID(ctx, s.deps.DB, bridge.PipelineID)
 	if err != nil {
 		return "", err
 	}
@@ -113,7 +113,7 @@ func (s *Service) cross(ctx context.Context, bridge *Job) (Reason, error) {
 	if err != nil {
 		return "", err
 	}
-	w := Wish{Variables: vars.given, parent: parent, bridge: bridge, within: func(ctx context.Context, tx pgx.Tx, made *Pipeline) error {
+	w := CreateRequest{Variables: vars.given, parent: parent, bridge: bridge, within: func(ctx context.Context, tx pgx.Tx, made *Pipeline) error {
 		return s.crossed(ctx, tx, bridge, spec.Job.Trigger.Strategy != "", made)
 	}}
 	target, why, err := s.target(ctx, by, home, parent, spec.Job.Trigger, vars.known, &w)
@@ -201,9 +201,9 @@ func (s *Service) forwarded(ctx context.Context, p *project.Project, parent *Pip
 	return all, nil
 }
 
-// target is the project that the new pipeline is in, and completes the wish.
+// target is the project that the new pipeline is in, and completes the request.
 func (s *Service) target(
-	ctx context.Context, by access.Actor, home *project.Project, parent *Pipeline, trigger *ciconfig.Trigger, known ciconfig.Variables, w *Wish,
+	ctx context.Context, by access.Actor, home *project.Project, parent *Pipeline, trigger *ciconfig.Trigger, known ciconfig.Variables, w *CreateRequest,
 ) (*project.Project, Reason, error) {
 	if trigger.Project == "" {
 		w.Source, w.Ref, w.SHA, w.Before = FromParent, parent.FullRef(), parent.SHA, parent.BeforeSHA
@@ -238,7 +238,7 @@ func (s *Service) target(
 }
 
 // checkTree keeps pipelines from making pipelines without end.
-func (s *Service) checkTree(ctx context.Context, parent *Pipeline, target *project.Project, w *Wish) (Reason, error) {
+func (s *Service) checkTree(ctx context.Context, parent *Pipeline, target *project.Project, w *CreateRequest) (Reason, error) {
 	root := parent.ID
 	if parent.RootID != nil {
 		root = *parent.RootID
@@ -275,7 +275,7 @@ func (s *Service) Mirror(ctx context.Context, pipelineID int64) error {
 		if err != nil || j == nil {
 			return err
 		}
-		down, err := s.Known(ctx, tx, pipelineID)
+		down, err := s.ByID(ctx, tx, pipelineID)
 		if err != nil {
 			return err
 		}
@@ -304,7 +304,7 @@ func (s *Service) Mirror(ctx context.Context, pipelineID int64) error {
 }
 
 // endAs lets a bridge take the result of a pipeline, once there is one.
-func (t *turn) endAs(ctx context.Context, j *Job, result Status) error {
+func (t *lockedPipeline) endAs(ctx context.Context, j *Job, result Status) error {
 	var err error
 	switch result {
 	case Success:

@@ -13,7 +13,7 @@ import (
 	"stithy/internal/repository/repositorytest"
 )
 
-func (w *world) downstream(t testing.TB, pipelineID int64) int64 {
+func (w *fixture) downstream(t testing.TB, pipelineID int64) int64 {
 	t.Helper()
 	id, err := postgres.Value[int64](t.Context(), w.db, `select id from pipelines where parent_id = $1 order by id desc limit 1`, pipelineID)
 	if err != nil {
@@ -37,7 +37,7 @@ func TestABridgeEndsAsItsChildDoes(t *testing.T) {
 		{passed, "running build:success child:success after:pending"},
 		{failed, "failed build:success child:failed after:skipped"},
 	} {
-		w := newWorld(t, parent)
+		w := newFixture(t, parent)
 		repositorytest.Commit(t, w.repo, "main", "Child", repositorytest.Files{".svc-ci.yml": parent, "child.yml": "inner: {script: [x]}\n"})
 		pl := w.create(t)
 		w.run(t, pl.ID, "build", passed)
@@ -45,7 +45,7 @@ func TestABridgeEndsAsItsChildDoes(t *testing.T) {
 		w.carryOn(t)
 		w.wantStates(t, pl.ID, "running build:success child:running after:created")
 		below := w.downstream(t, pl.ID)
-		child, err := w.Known(t.Context(), w.db, below)
+		child, err := w.ByID(t.Context(), w.db, below)
 		if err != nil || !child.Child || child.Source != pipeline.FromParent || child.SHA != pl.SHA || *child.UserID != *pl.UserID {
 			t.Fatalf("%+v, %v", child, err)
 		}
@@ -73,7 +73,7 @@ func TestABridgeEndsAsItsChildDoes(t *testing.T) {
 
 func TestABridgeToAnotherProjectNeedsRightsThere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "go: {trigger: {project: house/other}}\n")
+	w := newFixture(t, "go: {trigger: {project: house/other}}\n")
 	why := func() string {
 		t.Helper()
 		pl := w.create(t)
@@ -109,7 +109,7 @@ func TestABridgeToAnotherProjectNeedsRightsThere(t *testing.T) {
 func TestAChildIsCanceledWithItsParentAndChildrenAreNotEndless(t *testing.T) {
 	t.Parallel()
 	const self = "down: {trigger: {include: [{local: .svc-ci.yml}], strategy: depend}}\n"
-	w := newWorld(t, self)
+	w := newFixture(t, self)
 	pl := w.create(t)
 	w.carryOn(t)
 	first := w.downstream(t, pl.ID)
@@ -121,7 +121,7 @@ func TestAChildIsCanceledWithItsParentAndChildrenAreNotEndless(t *testing.T) {
 }
 
 // why is why the job of a pipeline failed, or how it stands.
-func (w *world) why(t testing.TB, pipelineID int64, name string) string {
+func (w *fixture) why(t testing.TB, pipelineID int64, name string) string {
 	t.Helper()
 	j := w.jobs(t, pipelineID)[name]
 	if j.FailureReason != nil {
@@ -134,7 +134,7 @@ func TestABridgeGoesOnWhenItsChildIsRetried(t *testing.T) {
 	t.Parallel()
 	for _, strategy := range []string{"depend", "mirror"} {
 		config := strings.Replace(parent, "strategy: depend", "strategy: "+strategy, 1)
-		w := newWorld(t, config)
+		w := newFixture(t, config)
 		repositorytest.Commit(t, w.repo, "main", "Child", repositorytest.Files{".svc-ci.yml": config, "child.yml": "inner: {script: [x]}\n"})
 		pl := w.create(t)
 		w.run(t, pl.ID, "build", passed)
@@ -165,7 +165,7 @@ func TestABridgeGoesOnWhenItsChildIsRetried(t *testing.T) {
 func TestABridgeThatDidNotWaitStaysAsItEnded(t *testing.T) {
 	t.Parallel()
 	const config = "child: {trigger: {include: [{local: child.yml}]}}\n"
-	w := newWorld(t, config)
+	w := newFixture(t, config)
 	repositorytest.Commit(t, w.repo, "main", "Child", repositorytest.Files{".svc-ci.yml": config, "child.yml": "inner: {script: [x]}\n"})
 	pl := w.create(t)
 	w.carryOn(t)
@@ -180,7 +180,7 @@ func TestABridgeThatDidNotWaitStaysAsItEnded(t *testing.T) {
 
 func TestABridgeFollowsTheLatestPipelineOfAnotherProject(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "wait: {needs: {pipeline: house/other}}\n")
+	w := newFixture(t, "wait: {needs: {pipeline: house/other}}\n")
 	look := func() (int64, string) {
 		t.Helper()
 		pl := w.create(t)
@@ -215,7 +215,7 @@ func TestABridgeFollowsTheLatestPipelineOfAnotherProject(t *testing.T) {
 		outcome pipeline.Outcome
 		want    string
 	}{{passed, "success"}, {failed, "unknown_failure"}} {
-		up, err := w.Create(t.Context(), w.actor(access.Developer), p, pipeline.Wish{Source: pipeline.FromAPI, Ref: "main"})
+		up, err := w.Create(t.Context(), w.actor(access.Developer), p, pipeline.CreateRequest{Source: pipeline.FromAPI, Ref: "main"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,7 +245,7 @@ func TestABridgeFollowsTheLatestPipelineOfAnotherProject(t *testing.T) {
 
 func TestProjectsThatStartEachOtherComeToAnEnd(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "go: {trigger: house/other}\n")
+	w := newFixture(t, "go: {trigger: house/other}\n")
 	other := projecttest.New(t, w.db, w.home.ID, projecttest.Named("other"))
 	projecttest.Join(t, w.db, other, w.people[access.Developer], access.Developer)
 	repositorytest.New(t, w.db, w.store, other, repositorytest.Files{".svc-ci.yml": "go: {trigger: house/forge}\n"})
@@ -261,7 +261,7 @@ func TestProjectsThatStartEachOtherComeToAnEnd(t *testing.T) {
 func TestATreeOfPipelinesHasASize(t *testing.T) {
 	t.Parallel()
 	const config = "child: {when: manual, trigger: {include: [{local: child.yml}]}}\nbuild: {script: [x]}\n"
-	w := newWorld(t, config)
+	w := newFixture(t, config)
 	repositorytest.Commit(t, w.repo, "main", "Child", repositorytest.Files{".svc-ci.yml": config, "child.yml": "inner: {script: [x]}\n"})
 	for below, want := range map[int]string{998: "success", 999: "reached_max_pipeline_hierarchy_size"} {
 		pl := w.create(t)

@@ -17,7 +17,7 @@ import (
 
 // turn is a pipeline under its lock, with its latest jobs and what becomes of
 // them. All that changes a status goes through one.
-type turn struct {
+type lockedPipeline struct {
 	s        *Service
 	tx       pgx.Tx
 	now      time.Time
@@ -29,7 +29,7 @@ type turn struct {
 }
 
 // begin locks a pipeline.
-func (s *Service) begin(ctx context.Context, tx pgx.Tx, pipelineID int64) (*turn, error) {
+func (s *Service) begin(ctx context.Context, tx pgx.Tx, pipelineID int64) (*lockedPipeline, error) {
 	p, err := found(postgres.One[Pipeline](ctx, tx, sqlLockPipeline, pipelineID))
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (s *Service) begin(ctx context.Context, tx pgx.Tx, pipelineID int64) (*turn
 	if err != nil {
 		return nil, err
 	}
-	t := &turn{s: s, tx: tx, now: s.deps.Clock.Now(), pipeline: *p, was: p.Status, before: map[int64]Status{}}
+	t := &lockedPipeline{s: s, tx: tx, now: s.deps.Clock.Now(), pipeline: *p, was: p.Status, before: map[int64]Status{}}
 	for i := range jobs {
 		t.jobs = append(t.jobs, &jobs[i])
 	}
@@ -47,7 +47,7 @@ func (s *Service) begin(ctx context.Context, tx pgx.Tx, pipelineID int64) (*turn
 
 // beginOf locks the pipeline of a job. The job is nil when another record took
 // its place.
-func (s *Service) beginOf(ctx context.Context, tx pgx.Tx, jobID int64) (*turn, *Job, error) {
+func (s *Service) beginOf(ctx context.Context, tx pgx.Tx, jobID int64) (*lockedPipeline, *Job, error) {
 	id, err := found(postgres.Value[int64](ctx, tx, sqlPipelineID, jobID))
 	if err != nil {
 		return nil, nil, err
@@ -59,7 +59,7 @@ func (s *Service) beginOf(ctx context.Context, tx pgx.Tx, jobID int64) (*turn, *
 	return t, t.job(jobID), nil
 }
 
-func (t *turn) job(id int64) *Job {
+func (t *lockedPipeline) job(id int64) *Job {
 	i := slices.IndexFunc(t.jobs, func(j *Job) bool { return j.ID == id })
 	if i < 0 {
 		return nil
@@ -68,7 +68,7 @@ func (t *turn) job(id int64) *Job {
 }
 
 // touch notes that a job's row is to be written.
-func (t *turn) touch(j *Job) {
+func (t *lockedPipeline) touch(j *Job) {
 	if _, known := t.before[j.ID]; !known {
 		t.before[j.ID] = j.Status
 		t.touched = append(t.touched, j)
@@ -77,7 +77,7 @@ func (t *turn) touch(j *Job) {
 }
 
 // move lets something happen to a job.
-func (t *turn) move(j *Job, e Event) error {
+func (t *lockedPipeline) move(j *Job, e Event) error {
 	to, err := Next(j.Status, e)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (t *turn) move(j *Job, e Event) error {
 }
 
 // enqueue lets a job run: now, or when its resource is free.
-func (t *turn) enqueue(j *Job) error {
+func (t *lockedPipeline) enqueue(j *Job) error {
 	if j.ResourceGroupID != nil {
 		return t.move(j, Await)
 	}
@@ -112,7 +112,7 @@ func (t *turn) enqueue(j *Job) error {
 }
 
 // fail ends a job.
-func (t *turn) fail(j *Job, why Reason) error {
+func (t *lockedPipeline) fail(j *Job, why Reason) error {
 	if err := t.move(j, Drop); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (t *turn) fail(j *Job, why Reason) error {
 	return nil
 }
 
-func (t *turn) nodes() []Node {
+func (t *lockedPipeline) nodes() []Node {
 	nodes := make([]Node, len(t.jobs))
 	for i, j := range t.jobs {
 		nodes[i] = j.node()
@@ -136,7 +136,7 @@ func (j *Job) node() Node {
 }
 
 // reopen decides anew about what was skipped after a job that runs again.
-func (t *turn) reopen(id int64) error {
+func (t *lockedPipeline) reopen(id int64) error {
 	for _, c := range Reopened(t.nodes(), id) {
 		if err := t.move(t.job(c.ID), c.Event); err != nil {
 			return err
@@ -146,7 +146,7 @@ func (t *turn) reopen(id int64) error {
 }
 
 // settle computes what follows, writes it and tells the other rooms.
-func (t *turn) settle(ctx context.Context) error {
+func (t *lockedPipeline) settle(ctx context.Context) error {
 	for _, c := range Advance(t.nodes()) {
 		if err := t.move(t.job(c.ID), c.Event); err != nil {
 			return err
@@ -180,7 +180,7 @@ func (t *turn) settle(ctx context.Context) error {
 
 // share gives free resources to jobs that came to wait for them, and takes
 // them from those that need them no more.
-func (t *turn) share(ctx context.Context) error {
+func (t *lockedPipeline) share(ctx context.Context) error {
 	waiting := slices.Clone(t.touched)
 	slices.SortFunc(waiting, func(a, b *Job) int { return int(deref(a.ResourceGroupID) - deref(b.ResourceGroupID)) })
 	for _, j := range waiting {
@@ -212,7 +212,7 @@ func (t *turn) share(ctx context.Context) error {
 
 // release frees the resource of a job, and lets a job of the queue look for
 // who is next: that one's pipeline may be another.
-func (t *turn) release(ctx context.Context, j *Job) error {
+func (t *lockedPipeline) release(ctx context.Context, j *Job) error {
 	if _, err := t.tx.Exec(ctx, sqlReleaseResource, *j.ResourceGroupID, j.ID); err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func deref[T any](p *T) (v T) {
 }
 
 // write stores what changed, in one round trip.
-func (t *turn) write(ctx context.Context) error {
+func (t *lockedPipeline) write(ctx context.Context) error {
 	var b pgx.Batch
 	for _, j := range t.touched {
 		b.Queue(sqlUpdateJob, j.ID, j.Status, j.FailureReason, j.ExitCode, j.AllowFailure, j.Retried, j.ScheduledAt, j.DownstreamID,
@@ -239,7 +239,7 @@ func (t *turn) write(ctx context.Context) error {
 }
 
 // tell publishes what happened and inserts the jobs that carry it on.
-func (t *turn) tell(ctx context.Context) error {
+func (t *lockedPipeline) tell(ctx context.Context) error {
 	var lineage []int64
 	var protected bool
 	for _, j := range t.touched {

@@ -31,9 +31,9 @@ const (
 	maxYAMLErrors  = 65_536
 )
 
-// Wish is what somebody wants a pipeline for. Who that is, is an argument of
-// Create: nothing of a wish says as whom jobs run.
-type Wish struct {
+// CreateRequest is what somebody wants a pipeline for. Who that is, is an argument of
+// Create: nothing of a request says as whom jobs run.
+type CreateRequest struct {
 	Source    Source
 	Ref       string // short, or full when both a branch and a tag have it
 	Variables []Variable
@@ -57,7 +57,7 @@ type Wish struct {
 
 // quiet reports whether nobody waits for an answer: what is wrong with the
 // configuration is then kept as a pipeline that failed.
-func (w *Wish) quiet() bool { return w.Source == FromPush || w.Source == FromSchedule }
+func (w *CreateRequest) quiet() bool { return w.Source == FromPush || w.Source == FromSchedule }
 
 // refused are the texts for whoever asked for a pipeline.
 func refused(texts ...string) error {
@@ -70,7 +70,7 @@ func textOf(err error) string {
 	return strings.Join(f.Fields["base"], ", ")
 }
 
-// What is wrong with a wish, in the words that clients know.
+// What is wrong with a request, in the words that clients know.
 var (
 	errDisabled    = refused("Pipelines are disabled!")
 	errMayNot      = refused("Insufficient permissions to create a new pipeline")
@@ -90,12 +90,12 @@ var (
 // Create makes a pipeline with the rights that the actor has now, or says why
 // not. The result is nil without an error where nothing was to be made: by a
 // push whose configuration asks for no pipeline.
-func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Project, w Wish) (*Pipeline, error) {
-	c, err := s.scene(ctx, by, p, &w)
+func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Project, w CreateRequest) (*Pipeline, error) {
+	c, err := s.createContext(ctx, by, p, &w)
 	if err != nil {
 		return nil, err
 	}
-	d := &draft{scene: c, wish: &w, by: by}
+	d := &draft{createContext: c, request: &w, by: by}
 	if w.Source == FromPush && (skips(c.commit.Message) || slices.Contains(w.Options, "ci.skip")) {
 		c.pipeline.Status = Skipped
 		return s.write(ctx, d)
@@ -147,7 +147,7 @@ const maxKeyFiles = 100
 
 // keyCaches names the caches that are named by files: by the commits that
 // touched those last.
-func keyCaches(ctx context.Context, c *scene, plan *ciconfig.Plan) error {
+func keyCaches(ctx context.Context, c *createContext, plan *ciconfig.Plan) error {
 	var paths []string
 	each := func(do func(index int, cache *ciconfig.Cache)) {
 		for i := range plan.Jobs {
@@ -210,8 +210,8 @@ var skipMark = regexp.MustCompile(`(?i)\[(?:skip[ _-]ci|ci[ _-]skip)\]`)
 // skips reports whether a commit asks for nothing to run.
 func skips(message string) bool { return skipMark.MatchString(message) }
 
-// scene checks who wants what, and finds the commit.
-func (s *Service) scene(ctx context.Context, by access.Actor, p *project.Project, w *Wish) (*scene, error) {
+// createContext checks who wants what, and finds the commit.
+func (s *Service) createContext(ctx context.Context, by access.Actor, p *project.Project, w *CreateRequest) (*createContext, error) {
 	switch {
 	case p.Features.Builds == project.Off || p.Features.Repository == project.Off || p.Archived:
 		return nil, errDisabled
@@ -257,7 +257,7 @@ func (s *Service) scene(ctx context.Context, by access.Actor, p *project.Project
 	if before == "" {
 		before = string(gitstore.Zero)
 	}
-	c := &scene{project: p, repo: repo, commit: commit, protected: protected, variables: w.Variables}
+	c := &createContext{project: p, repo: repo, commit: commit, protected: protected, variables: w.Variables}
 	c.pipeline = Pipeline{
 		ProjectID: p.ID, SHA: string(commit.ID), BeforeSHA: before, Ref: name, Tag: tag, Status: Created, Source: w.Source,
 		UserID: new(by.ID()), PushID: w.PushID, ScheduleID: w.ScheduleID, CommittedAt: new(commit.Committer.When), CreatedAt: s.deps.Clock.Now(),
@@ -275,7 +275,7 @@ func (s *Service) scene(ctx context.Context, by access.Actor, p *project.Project
 }
 
 // resolve finds the ref that is meant and what it points to.
-func (s *Service) resolve(ctx context.Context, repo *gitstore.Repo, w *Wish) (name string, tag bool, target gitstore.OID, err error) {
+func (s *Service) resolve(ctx context.Context, repo *gitstore.Repo, w *CreateRequest) (name string, tag bool, target gitstore.OID, err error) {
 	var hits []gitstore.Ref
 	for _, kind := range []string{gitstore.Branches, gitstore.Tags} {
 		full := kind + w.Ref
@@ -358,7 +358,7 @@ func (s *Service) checkRate(ctx context.Context, by access.Actor, p *project.Pro
 }
 
 // configuration finds the file. Without one a push makes no pipeline.
-func (s *Service) configuration(ctx context.Context, by access.Actor, c *scene, w *Wish) (name string, content []byte, err error) {
+func (s *Service) configuration(ctx context.Context, by access.Actor, c *createContext, w *CreateRequest) (name string, content []byte, err error) {
 	if w.content != nil {
 		return s.ConfigPath(c.project), w.content, nil
 	}
@@ -386,7 +386,7 @@ func (s *Service) configuration(ctx context.Context, by access.Actor, c *scene, 
 
 // configFile reads the configuration from where a project keeps it: here, in
 // another project, or at an address.
-func (s *Service) configFile(ctx context.Context, f *files, c *scene, path string) (ciconfig.File, error) {
+func (s *Service) configFile(ctx context.Context, f *files, c *createContext, path string) (ciconfig.File, error) {
 	if strings.HasPrefix(path, "https://") || strings.HasPrefix(path, "http://") {
 		return f.Remote(ctx, path)
 	}
@@ -399,7 +399,7 @@ func (s *Service) configFile(ctx context.Context, f *files, c *scene, path strin
 
 // plan reads the configuration and says what the pipeline holds.
 func (s *Service) plan(
-	ctx context.Context, by access.Actor, c *scene, w *Wish, name string, content []byte,
+	ctx context.Context, by access.Actor, c *createContext, w *CreateRequest, name string, content []byte,
 ) (*ciconfig.Plan, []string, error) {
 	seat, err := s.takeSeat(ctx)
 	if err != nil {
@@ -448,10 +448,10 @@ func messages(problems []ciconfig.Problem) []string {
 
 // draft is a pipeline about to be written.
 type draft struct {
-	*scene
-	wish *Wish
-	by   access.Actor
-	plan *ciconfig.Plan // nil: without jobs
+	*createContext
+	request *CreateRequest
+	by      access.Actor
+	plan    *ciconfig.Plan // nil: without jobs
 }
 
 // write makes a pipeline and its jobs true in one transaction, and lets them
@@ -484,8 +484,8 @@ func (s *Service) write(ctx context.Context, d *draft) (*Pipeline, error) {
 				return err
 			}
 		}
-		if d.wish.within != nil {
-			if err := d.wish.within(ctx, tx, &pl); err != nil {
+		if d.request.within != nil {
+			if err := d.request.within(ctx, tx, &pl); err != nil {
 				return err
 			}
 		}
@@ -706,7 +706,7 @@ func (s *Service) writeEnvironments(ctx context.Context, tx pgx.Tx, projectID in
 // redundant: those of other commits that nothing has begun in which must not be
 // interrupted. It may run any number of times.
 func (s *Service) Supersede(ctx context.Context, pipelineID int64) error {
-	latest, err := s.Known(ctx, s.deps.DB, pipelineID)
+	latest, err := s.ByID(ctx, s.deps.DB, pipelineID)
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}
@@ -771,7 +771,7 @@ func (s *Service) KeepRef(ctx context.Context, args KeepArgs) error {
 		return err
 	}
 	name := refOf(args.PipelineID)
-	_, err = s.Known(ctx, s.deps.DB, args.PipelineID)
+	_, err = s.ByID(ctx, s.deps.DB, args.PipelineID)
 	switch ref, lost := repo.Ref(ctx, name); {
 	case fault.Is(err, fault.NotFound) && lost == nil:
 		return repo.UpdateRefs(ctx, []gitstore.RefUpdate{{Name: name, Old: ref.Target, New: gitstore.Zero}})

@@ -29,7 +29,7 @@ func decode[T any](t testing.TB, text string) (v T) {
 }
 
 // commit pushes files through the API as somebody.
-func (w *world) commit(t testing.TB, role access.Role, branch, message string, files map[string]string) {
+func (w *fixture) commit(t testing.TB, role access.Role, branch, message string, files map[string]string) {
 	t.Helper()
 	actions := []map[string]any{}
 	for path, content := range files {
@@ -56,14 +56,14 @@ type pipelineForm struct {
 	User           struct{ ID int64 } `json:"user"`
 }
 
-func (w *world) latest(t testing.TB) pipelineForm {
+func (w *fixture) latest(t testing.TB) pipelineForm {
 	t.Helper()
 	return httpapitest.JSON[pipelineForm](t, w.as(t, access.Developer).Do(t, "GET", w.at("/pipelines/latest"), nil).WantStatus(t, 200))
 }
 
 func TestAPushStartsAPipelineAsWhoeverPushed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	w.commit(t, access.Maintainer, "main", "More", map[string]string{"a": "1"})
 	w.work(t)
 	pl := w.latest(t)
@@ -79,7 +79,7 @@ func TestAPushStartsAPipelineAsWhoeverPushed(t *testing.T) {
 
 func TestAPushMakesItsPipelineOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	w.commit(t, access.Maintainer, "main", "More", map[string]string{"a": "1"})
 	text, err := postgres.Value[string](t.Context(), w.db, `select args::text from river_job where kind = 'pipeline_create'`)
 	if err != nil {
@@ -97,7 +97,7 @@ func TestAPushMakesItsPipelineOnce(t *testing.T) {
 
 func TestACommitThatAsksForItRunsNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	for i, mark := range []string{"[skip ci]", "[ci skip]", "[CI-Skip]", "[skip_ci]"} {
 		w.commit(t, access.Maintainer, "main", "Quiet "+mark, map[string]string{string(rune('a' + i)): "1"})
 		w.work(t)
@@ -108,7 +108,7 @@ func TestACommitThatAsksForItRunsNothing(t *testing.T) {
 
 func TestAnInvalidConfigurationMakesAPipelineThatFailed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	w.commit(t, access.Maintainer, "main", "Break", map[string]string{"~.svc-ci.yml": "build: {script: [x], stage: nowhere}"})
 	w.work(t)
 	pl := w.latest(t)
@@ -127,7 +127,7 @@ func TestAnInvalidConfigurationMakesAPipelineThatFailed(t *testing.T) {
 
 func TestAPipelineIsRefusedInTheKnownWords(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `
+	w := newFixture(t, `
 workflow: {rules: [{if: '$STOP', when: never}, {when: always}]}
 build: {script: [make], rules: [{if: '$EMPTY', when: never}, {when: always}]}
 `)
@@ -162,7 +162,7 @@ build: {script: [make], rules: [{if: '$EMPTY', when: never}, {when: always}]}
 
 func TestWithoutAConfigurationThereIsNoPipeline(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newFixture(t, "")
 	w.as(t, access.Owner).Do(t, "POST", w.at("/pipeline"), url.Values{"ref": {"main"}}).Want(t, 400, `{"message":{"base":["Missing CI config file"]}}`)
 	w.commit(t, access.Maintainer, "main", "More", map[string]string{"a": "1"})
 	w.work(t)
@@ -176,7 +176,7 @@ func TestWithoutAConfigurationThereIsNoPipeline(t *testing.T) {
 
 func TestANewerCommitCancelsWhatIsRedundant(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	for _, name := range []string{"a", "b"} {
 		w.commit(t, access.Maintainer, "main", "More", map[string]string{name: "1"})
 		w.work(t)
@@ -194,7 +194,7 @@ func TestANewerCommitCancelsWhatIsRedundant(t *testing.T) {
 
 func TestCI01_AJobRunsAsWhoeverCausedIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple+"\nlater: {stage: deploy, script: [x], when: manual}\n")
+	w := newFixture(t, simple+"\nlater: {stage: deploy, script: [x], when: manual}\n")
 	id := func(role access.Role) int64 { return w.people[role].ID }
 	pl := w.create(t)
 	if got := *w.jobs(t, pl.ID)["build"].UserID; got != id(access.Developer) {
@@ -226,7 +226,7 @@ func TestACacheIsNamedByTheCommitsThatTouchedItsFiles(t *testing.T) {
 a: {script: [x], cache: [{key: {files: [go.sum, no.such]}, paths: [p]}, {key: {files: [a/b.lock], prefix: $CI_JOB_NAME}, paths: [p]}, {key: plain, paths: [p]}]}
 b: {script: [x], cache: {key: {files: [no.such, ../x]}, paths: [p]}}
 `
-	w := newWorld(t, config)
+	w := newFixture(t, config)
 	keys := func() []string {
 		t.Helper()
 		pl := w.create(t)
@@ -262,7 +262,7 @@ b: {script: [x], cache: {key: {files: [no.such, ../x]}, paths: [p]}}
 
 func TestTemplatesComeWithTheProgram(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newFixture(t, "")
 	lint := func(config string) (bool, string) {
 		t.Helper()
 		r := w.as(t, access.Developer).Do(t, "POST", w.at("/ci/lint"), map[string]any{"content": config, "dry_run": true}).WantStatus(t, 200)
@@ -298,7 +298,7 @@ func TestTemplatesComeWithTheProgram(t *testing.T) {
 
 func TestFilesOfTheLatestPipelineOutliveTheirTime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	hour := time.Hour
 	finish := func(o pipeline.Outcome) (pipelineID, job int64) {
 		t.Helper()

@@ -217,7 +217,7 @@ func (s *Service) FromPush(ctx context.Context, args PushArgs) error {
 		}
 		target = string(ref.Peeled)
 	}
-	_, err = s.Create(ctx, by, p, Wish{
+	_, err = s.Create(ctx, by, p, CreateRequest{
 		Source: FromPush, Ref: args.Ref, SHA: target, Before: args.Old, PushID: &args.PushID, Options: args.Options,
 		Variables: pushVariables(args.Options),
 	})
@@ -284,7 +284,7 @@ func (s *Service) Locked(ctx context.Context, pipelineID int64) (bool, error) {
 }
 
 func (s *Service) cancelDownstream(ctx context.Context, args CancelArgs) error {
-	pl, err := s.Known(ctx, s.deps.DB, args.PipelineID)
+	pl, err := s.ByID(ctx, s.deps.DB, args.PipelineID)
 	if fault.Is(err, fault.NotFound) || (err == nil && args.Child && !pl.Child) {
 		return nil
 	}

@@ -45,7 +45,7 @@ func (s *Service) Lint(ctx context.Context, by access.Actor, p *project.Project,
 		revision = ref
 	}
 	missing := fault.NotFoundf("Commit")
-	c := &scene{project: p, repo: repo}
+	c := &createContext{project: p, repo: repo}
 	sha, err := s.deps.Repositories.Revision(ctx, repo, p, revision)
 	if err == nil {
 		c.commit, err = repo.Commit(ctx, sha)
@@ -72,7 +72,7 @@ func (s *Service) Lint(ctx context.Context, by access.Actor, p *project.Project,
 	if err := s.gather(ctx, by, c); err != nil {
 		return nil, err
 	}
-	w := Wish{Source: FromPush, place: ciconfig.Place{Project: p.FullPath(), ProjectID: p.ID, SHA: c.pipeline.SHA}}
+	w := CreateRequest{Source: FromPush, place: ciconfig.Place{Project: p.FullPath(), ProjectID: p.ID, SHA: c.pipeline.SHA}}
 	var content []byte
 	if q.Content != nil {
 		content = []byte(*q.Content)

@@ -27,7 +27,7 @@ var secretKeys = func() (keys []string) {
 }()
 
 // setSecrets gives each place a variable of each kind, all with one value.
-func (w *world) setSecrets(t testing.TB, value string) {
+func (w *fixture) setSecrets(t testing.TB, value string) {
 	t.Helper()
 	w.exec(t, `delete from variables`)
 	w.exec(t, `delete from instance_variables`)
@@ -87,7 +87,7 @@ const (
 )
 
 // lintWays are the calls that check a configuration, by somebody, for a ref.
-func (w *world) lintWays(t testing.TB, role access.Role, ref, content string) map[string]string {
+func (w *fixture) lintWays(t testing.TB, role access.Role, ref, content string) map[string]string {
 	t.Helper()
 	client := w.as(t, role)
 	said := map[string]string{}
@@ -104,7 +104,7 @@ func (w *world) lintWays(t testing.TB, role access.Role, ref, content string) ma
 // cannot tell them apart.
 func TestCI04_CheckingAConfigurationTellsNothingOfVariablesToThoseWhoMayNotRunIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	w.as(t, access.Maintainer).Do(t, "POST", w.at("/protected_branches"), url.Values{"name": {"main"}}).WantStatus(t, 201)
 	w.as(t, access.Maintainer).Do(t, "POST", w.at("/protected_tags"), url.Values{"name": {"v*"}}).WantStatus(t, 201)
 	w.as(t, access.Maintainer).Do(t, "POST", w.at("/repository/tags"), url.Values{"tag_name": {"v1"}, "ref": {"main"}}).WantStatus(t, 201)
@@ -139,7 +139,7 @@ func TestCI04_CheckingAConfigurationTellsNothingOfVariablesToThoseWhoMayNotRunIt
 
 func TestCheckingAConfigurationUsesTheVariablesOfThoseWhoMayRunIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	w.as(t, access.Maintainer).Do(t, "POST", w.at("/protected_branches"), url.Values{"name": {"main"}}).WantStatus(t, 201)
 	w.setSecrets(t, secretA)
 	sees := func(role access.Role, ref, key string) bool {
@@ -170,14 +170,14 @@ func TestCheckingAConfigurationUsesTheVariablesOfThoseWhoMayRunIt(t *testing.T) 
 
 func TestCI05_WhatIsWrongWithAPushTellsNoReaderOfAVariable(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	w.setSecrets(t, secretA)
 	for _, key := range secretKeys {
 		for name, content := range oracles(key) {
 			sha := repositorytest.Commit(t, w.repo, "main", "Ask", repositorytest.Files{
 				".svc-ci.yml": content, "inputs.yml": "spec: {inputs: {a: {options: [x]}}}\n---\na: {script: [x]}\n",
 			})
-			pl, err := w.Create(t.Context(), w.actor(access.Maintainer), w.standing(t, access.Maintainer), pipeline.Wish{
+			pl, err := w.Create(t.Context(), w.actor(access.Maintainer), w.standing(t, access.Maintainer), pipeline.CreateRequest{
 				Source: pipeline.FromPush, Ref: "main", SHA: string(sha),
 			})
 			if err != nil {
@@ -192,7 +192,7 @@ func TestCI05_WhatIsWrongWithAPushTellsNoReaderOfAVariable(t *testing.T) {
 
 func TestAConfigurationIsCheckedForARefThatIsNotThere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	for _, include := range []string{"{local: a.yml}", "{local: '*.yml'}", "{project: house/forge, file: a.yml}", "{project: house/forge, ref: nowhere, file: a.yml}"} {
 		for _, dry := range []bool{false, true} {
 			content := fmt.Sprintf("include: %s\njob: {script: [x], rules: [{exists: [a]}, {changes: [a]}, {when: always}], cache: {key: {files: [a]}}}\n", include)

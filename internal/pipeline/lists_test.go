@@ -15,7 +15,7 @@ import (
 
 func TestListsOfJobsAreCountedLikeOthers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	var last int64
 	for range 3 {
 		last = w.create(t).ID
@@ -45,7 +45,7 @@ func TestListsOfJobsAreCountedLikeOthers(t *testing.T) {
 
 func TestATriggerJobHasTheMembersOfAJob(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "go: {trigger: {project: house/other}, when: manual}\nrun: {script: [x], stage: deploy}\n")
+	w := newFixture(t, "go: {trigger: {project: house/other}, when: manual}\nrun: {script: [x], stage: deploy}\n")
 	pl := w.create(t)
 	one := func(path string) map[string]any {
 		t.Helper()
@@ -73,13 +73,13 @@ func TestATriggerJobHasTheMembersOfAJob(t *testing.T) {
 
 func TestAConfigurationThatIsTooLargeIsSaidToBe(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	sha := repositorytest.Commit(t, w.repo, "main", "Grow", repositorytest.Files{
 		".svc-ci.yml": "a: {script: [x]}\n#" + strings.Repeat("x", ciconfig.MaxFile),
 	})
 	const want = "The CI config file is larger than 1024 kB"
 	w.as(t, access.Developer).Do(t, "POST", w.at("/pipeline"), url.Values{"ref": {"main"}}).Want(t, 400, `{"message":{"base":["`+want+`"]}}`)
-	pl, err := w.Create(t.Context(), w.actor(access.Developer), w.standing(t, access.Developer), pipeline.Wish{Source: pipeline.FromPush, Ref: "main", SHA: string(sha)})
+	pl, err := w.Create(t.Context(), w.actor(access.Developer), w.standing(t, access.Developer), pipeline.CreateRequest{Source: pipeline.FromPush, Ref: "main", SHA: string(sha)})
 	if err != nil || pl == nil || pl.Status != pipeline.Failed || pl.YAMLErrors == nil || *pl.YAMLErrors != want {
 		t.Errorf("a push makes %+v, %v", pl, err)
 	}
@@ -94,7 +94,7 @@ func TestAConfigurationThatIsTooLargeIsSaidToBe(t *testing.T) {
 // the owner gave to it is not shown to them for that.
 func TestCI04_WhoPlaysAScheduleIsNotShownItsVariables(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	r := w.as(t, access.Maintainer).Do(t, "POST", w.at("/pipeline_schedules"), url.Values{"description": {"d"}, "ref": {"main"}, "cron": {"0 1 * * *"}}).WantStatus(t, 201)
 	id := httpapitest.JSON[struct{ ID int64 }](t, r).ID
 	w.as(t, access.Maintainer).Do(t, "POST", w.at("/pipeline_schedules/%d/variables", id), url.Values{"key": {"K"}, "value": {"canary"}}).WantStatus(t, 201)

@@ -38,7 +38,7 @@ func set(t *testing.T, variable string, usual int) int {
 // their commits. Whatever comes in between: what is stored is what the pure
 // functions say of the jobs, no job is given out twice, and all comes to an end
 // once runners have worked off what waits for them. STITHY_TEST_STORMS says how
-// often, each time in another world.
+// often, each time in another fixture.
 func TestStoredStatusesAreWhatTheJobsSay(t *testing.T) {
 	t.Parallel()
 	some := set(t, "STITHY_TEST_SHAPES", 3) // configurations, each of three pipelines
@@ -53,8 +53,8 @@ func TestStoredStatusesAreWhatTheJobsSay(t *testing.T) {
 // drive is one storm, with shapes from a seed on.
 func drive(t *testing.T, some int, seed uint64) {
 	t.Helper()
-	w := newWorld(t, "")
-	s := &storm{world: w, by: w.actor(access.Developer), started: map[int64]int{}}
+	w := newFixture(t, "")
+	s := &storm{fixture: w, by: w.actor(access.Developer), started: map[int64]int{}}
 	for shape := range some {
 		file := ".svc-ci.yml"
 		if shape > 0 {
@@ -94,7 +94,7 @@ func drive(t *testing.T, some int, seed uint64) {
 // Jobs of a running pipeline are started side by side, but none of them twice.
 func TestOfTwoWhoTakeAJobOneGetsIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "{a: {script: x}, b: {script: x}}")
+	w := newFixture(t, "{a: {script: x}, b: {script: x}}")
 	id := w.create(t).ID
 	w.start(t, id, "a")
 	job := w.jobs(t, id)["b"].ID
@@ -124,7 +124,7 @@ func TestOfTwoWhoTakeAJobOneGetsIt(t *testing.T) {
 // pipeline: two who wanted more would wait for each other.
 func TestWhoFindsAJobTakenWaitsForNobody(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "{a: {script: x}, b: {script: x}}")
+	w := newFixture(t, "{a: {script: x}, b: {script: x}}")
 	id := w.create(t).ID
 	w.start(t, id, "a")
 	jobs := w.jobs(t, id)
@@ -175,7 +175,7 @@ func randomConfig(seed uint64) string {
 
 // storm is much that happens at once.
 type storm struct {
-	*world
+	*fixture
 	by   access.Actor
 	at   *project.Project
 	ids  []int64 // of pipelines
@@ -291,7 +291,7 @@ func (s *storm) workOff(t *testing.T) {
 		}
 	}
 	for _, id := range s.ids {
-		if pl, err := s.Known(t.Context(), s.db, id); err != nil || (!pl.Status.Complete() && pl.Status != pipeline.Manual) {
+		if pl, err := s.ByID(t.Context(), s.db, id); err != nil || (!pl.Status.Complete() && pl.Status != pipeline.Manual) {
 			t.Errorf("pipeline %d waits for ever: %s, %v", id, s.states(t, id), err)
 		}
 	}
@@ -315,7 +315,7 @@ func (s *storm) check(t *testing.T) {
 				ID: j.ID, Name: j.Name, Stage: int(j.StageIndex), State: state, When: j.RunWhen, Needs: j.Needs, Resource: j.ResourceGroupID != nil,
 			})
 		}
-		pl, err := s.Known(t.Context(), s.db, id)
+		pl, err := s.ByID(t.Context(), s.db, id)
 		if err != nil || pl.Status != pipeline.Combine(states) {
 			t.Errorf("pipeline %d is stored as %s, its jobs say %s: %v", id, pl.Status, pipeline.Combine(states), err)
 		}

@@ -43,7 +43,7 @@ func (s *Spec) forgives(j *Job) bool {
 }
 
 // drop fails a job, lets it start again if that was asked for, and settles.
-func (t *turn) drop(ctx context.Context, j *Job, why Reason) error {
+func (t *lockedPipeline) drop(ctx context.Context, j *Job, why Reason) error {
 	if !why.Known() {
 		why = UnknownFailure
 	}
@@ -67,7 +67,7 @@ func (t *turn) drop(ctx context.Context, j *Job, why Reason) error {
 
 // again puts a new record in the place of a job that has ended, and lets it
 // run. Files and log stay with the old one.
-func (t *turn) again(ctx context.Context, old *Job, userID *int64) (*Job, error) {
+func (t *lockedPipeline) again(ctx context.Context, old *Job, userID *int64) (*Job, error) {
 	j, err := t.copy(ctx, old, userID)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (t *turn) again(ctx context.Context, old *Job, userID *int64) (*Job, error)
 }
 
 // copy puts a new record in the place of a job, which is decided anew.
-func (t *turn) copy(ctx context.Context, old *Job, userID *int64) (*Job, error) {
+func (t *lockedPipeline) copy(ctx context.Context, old *Job, userID *int64) (*Job, error) {
 	spec, err := t.s.SpecOf(ctx, t.tx, old)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (t *turn) copy(ctx context.Context, old *Job, userID *int64) (*Job, error) 
 
 // cancelAll cancels whatever of the pipeline has not ended. Jobs that wait for
 // a person stay: nothing of them happens by itself.
-func (t *turn) cancelAll() {
+func (t *lockedPipeline) cancelAll() {
 	for _, j := range t.jobs {
 		if j.Status == Created || j.Status == Scheduled || j.Status.Active() {
 			_ = t.move(j, Cancel) // the table allows it from each of these

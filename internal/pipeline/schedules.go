@@ -307,7 +307,7 @@ func (s *Service) giver(ctx context.Context, pl *Pipeline) (*int64, error) {
 	first := pl
 	if pl.RootID != nil {
 		var err error
-		if first, err = s.Known(ctx, s.deps.DB, *pl.RootID); err != nil {
+		if first, err = s.ByID(ctx, s.deps.DB, *pl.RootID); err != nil {
 			return nil, notFoundIsNil(err)
 		}
 	}
@@ -383,7 +383,7 @@ func (s *Service) FromSchedule(ctx context.Context, args ScheduleArgs) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Create(ctx, by, p, Wish{Source: FromSchedule, Ref: sc.Ref, Variables: vars, ScheduleID: &sc.ID})
+	_, err = s.Create(ctx, by, p, CreateRequest{Source: FromSchedule, Ref: sc.Ref, Variables: vars, ScheduleID: &sc.ID})
 	if _, refused := fault.Of(err); refused {
 		return nil // nobody waits for the answer
 	}

@@ -15,7 +15,7 @@ import (
 // share of them each; who asks for more waits, and others do not.
 func TestDO12_NobodyHasConfigurationsReadOnAllCores(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	seats := fairshare.New(4, 4)
 	pipeline.Hurry(w.Service, seats)
 	flood, other := access.Actor{Address: netip.MustParseAddr("192.0.2.1")}, access.Actor{Address: netip.MustParseAddr("192.0.2.2")}
@@ -48,7 +48,7 @@ func TestDO12_NobodyHasConfigurationsReadOnAllCores(t *testing.T) {
 		t.Errorf("another address waits: %v", err)
 	}
 	mine := hold(person, 2)
-	if _, err := w.Create(fairshare.With(t.Context(), person.Caller()), person, p, pipeline.Wish{Source: pipeline.FromAPI, Ref: "main"}); !fault.Is(err, fault.Unavailable) {
+	if _, err := w.Create(fairshare.With(t.Context(), person.Caller()), person, p, pipeline.CreateRequest{Source: pipeline.FromAPI, Ref: "main"}); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("a pipeline is planned beside: %v", err)
 	}
 	for _, release := range append(held, mine...) {

@@ -101,8 +101,8 @@ func (s *Service) Find(ctx context.Context, projectID, id int64) (*Pipeline, err
 	return found(postgres.One[Pipeline](ctx, s.deps.DB, sqlPipelineOf, projectID, id))
 }
 
-// Known reads a pipeline, whoever asks.
-func (s *Service) Known(ctx context.Context, q postgres.Querier, id int64) (*Pipeline, error) {
+// ByID reads a pipeline, whoever asks.
+func (s *Service) ByID(ctx context.Context, q postgres.Querier, id int64) (*Pipeline, error) {
 	return found(postgres.One[Pipeline](ctx, q, sqlPipeline, id))
 }
 
@@ -131,8 +131,8 @@ func (s *Service) KnownJob(ctx context.Context, q postgres.Querier, id int64) (*
 	return found(postgres.One[Job](ctx, q, sqlJob, id))
 }
 
-// Among reads some pipelines by id, whoever asks.
-func (s *Service) Among(ctx context.Context, ids ...int64) (map[int64]*Pipeline, error) {
+// ByIDs reads some pipelines by id, whoever asks.
+func (s *Service) ByIDs(ctx context.Context, ids ...int64) (map[int64]*Pipeline, error) {
 	byID := map[int64]*Pipeline{}
 	if len(ids) == 0 {
 		return byID, nil
@@ -200,7 +200,7 @@ func (s *Service) SpecOf(ctx context.Context, q postgres.Querier, j *Job) (*Spec
 }
 
 // sourceFor is where the files of a configuration come from.
-func (s *Service) sourceFor(f *files, w *Wish) ciconfig.Source {
+func (s *Service) sourceFor(f *files, w *CreateRequest) ciconfig.Source {
 	if w.bridge != nil && w.Source == FromParent {
 		return &childFiles{files: f, bridge: w.bridge}
 	}

@@ -18,7 +18,7 @@ import (
 	"stithy/internal/repository/repositorytest"
 )
 
-func (w *world) lastQueued(t testing.TB) pipeline.JobQueued {
+func (w *fixture) lastQueued(t testing.TB) pipeline.JobQueued {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -33,11 +33,11 @@ func (w *world) lastQueued(t testing.TB) pipeline.JobQueued {
 
 func TestCI03_ProtectionIsJudgedWhenAJobComesToWait(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "a: {script: [x], when: manual}\n")
+	w := newFixture(t, "a: {script: [x], when: manual}\n")
 	w.as(t, access.Maintainer).Do(t, "POST", w.at("/protected_branches"), url.Values{"name": {"main"}}).WantStatus(t, 201)
 	play := func() pipeline.JobQueued {
 		t.Helper()
-		pl, err := w.Create(t.Context(), w.actor(access.Maintainer), w.standing(t, access.Maintainer), pipeline.Wish{Source: pipeline.FromAPI, Ref: "main"})
+		pl, err := w.Create(t.Context(), w.actor(access.Maintainer), w.standing(t, access.Maintainer), pipeline.CreateRequest{Source: pipeline.FromAPI, Ref: "main"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func TestCI03_ProtectionIsJudgedWhenAJobComesToWait(t *testing.T) {
 	}
 	// A tag of the same name is another ref, which no rule speaks about.
 	w.as(t, access.Maintainer).Do(t, "POST", w.at("/repository/tags"), url.Values{"tag_name": {"v1"}, "ref": {"main"}}).WantStatus(t, 201)
-	pl, err := w.Create(t.Context(), w.actor(access.Developer), w.standing(t, access.Developer), pipeline.Wish{Source: pipeline.FromAPI, Ref: "v1"})
+	pl, err := w.Create(t.Context(), w.actor(access.Developer), w.standing(t, access.Developer), pipeline.CreateRequest{Source: pipeline.FromAPI, Ref: "v1"})
 	if err != nil || !pl.Tag {
 		t.Fatal(pl, err)
 	}
@@ -65,7 +65,7 @@ func TestCI03_ProtectionIsJudgedWhenAJobComesToWait(t *testing.T) {
 
 func TestCI04_VariablesOfAPipelineAreForMaintainersAndWhoeverMadeIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	pl := w.create(t, pipeline.Variable{Key: "CANARY_NAME", Value: "canary-value"})
 	path := w.at("/pipelines/%d/variables", pl.ID)
 	for role, want := range map[access.Role]int{
@@ -96,7 +96,7 @@ func TestCI04_VariablesOfAPipelineAreForMaintainersAndWhoeverMadeIt(t *testing.T
 
 func TestCI11_IncludesReadWhatThePersonMayReadAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	hidden := projecttest.New(t, w.db, w.home.ID, projecttest.Named("hidden"), projecttest.Visible(access.Private))
 	repositorytest.New(t, w.db, w.store, hidden, repositorytest.Files{"ci.yml": "secret-job: {script: [x]}\n"})
 	lint := func(role access.Role, content string) string {
@@ -126,7 +126,7 @@ func TestCI11_IncludesReadWhatThePersonMayReadAlone(t *testing.T) {
 
 func TestCI15_WhatJobsLeaveIsForThoseWhoMaySeeThem(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	pl := w.create(t)
 	id := w.jobs(t, pl.ID)["build"].ID
 	const canary = "canary-of-the-job"

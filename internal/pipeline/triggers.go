@@ -128,7 +128,7 @@ func (s *Service) Pull(ctx context.Context, projectRef, token, ref string, vars 
 	if vars, err = withPayload(vars, payload); err != nil {
 		return nil, nil, err
 	}
-	pl, err := s.Create(ctx, by, p, Wish{Source: FromTrigger, Ref: ref, Variables: vars})
+	pl, err := s.Create(ctx, by, p, CreateRequest{Source: FromTrigger, Ref: ref, Variables: vars})
 	return p, pl, err
 }
 
@@ -165,11 +165,11 @@ func (s *Service) pullByJob(ctx context.Context, projectRef, token, ref string, 
 	if err != nil {
 		return nil, nil, err
 	}
-	parent, err := s.Known(ctx, s.deps.DB, job.PipelineID)
+	parent, err := s.ByID(ctx, s.deps.DB, job.PipelineID)
 	if err != nil {
 		return nil, nil, err
 	}
-	w := Wish{Source: FromPipeline, Ref: ref, parent: parent}
+	w := CreateRequest{Source: FromPipeline, Ref: ref, parent: parent}
 	if w.Variables, err = withPayload(vars, payload); err != nil {
 		return nil, nil, err
 	}

@@ -24,7 +24,7 @@ import (
 
 func TestAStarIsGivenOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	p := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Public))
 	as := w.as(w.bob)
 	if got := read(t, as.Do(t, "POST", at(p)+"/star", nil), http.StatusCreated); got.StarCount != 1 {
@@ -46,7 +46,7 @@ func TestAStarIsGivenOnce(t *testing.T) {
 // PE-05: a star shows nothing that its giver no longer sees.
 func TestPE05_AStarredProjectThatClosedIsNotShown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	p := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Public))
 	read(t, w.as(w.bob).Do(t, "POST", at(p)+"/star", nil), http.StatusCreated)
 	w.exec(t, `update projects set visibility = 0`)
@@ -59,7 +59,7 @@ func TestPE05_AStarredProjectThatClosedIsNotShown(t *testing.T) {
 
 func TestForking(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Named("acme"), grouptest.Visible(access.Internal))
 	grouptest.Join(t, w.db, g, w.bob, access.Developer)
 	source := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Named("tool"), projecttest.Visible(access.Public),
@@ -122,7 +122,7 @@ func TestForking(t *testing.T) {
 
 func TestWhoMayNotForkIsToldThereIsNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	private := projecttest.New(t, w.db, g.ID)
 	projecttest.Join(t, w.db, private, w.ada, access.Guest)
@@ -136,7 +136,7 @@ func TestWhoMayNotForkIsToldThereIsNothing(t *testing.T) {
 
 func TestAForkIsTiedAndCut(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	source := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Internal))
 	p := projecttest.New(t, w.db, w.bob.NamespaceID)
 	as := w.as(w.bob)
@@ -171,7 +171,7 @@ func TestAForkIsTiedAndCut(t *testing.T) {
 
 func TestATransferMovesAProject(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	from := grouptest.New(t, w.db, grouptest.Named("from"), grouptest.Visible(access.Public))
 	to := grouptest.New(t, w.db, grouptest.Named("to"), grouptest.Visible(access.Internal))
 	grouptest.Join(t, w.db, from, w.ada, access.Owner)
@@ -247,7 +247,7 @@ func TestATransferMovesAProject(t *testing.T) {
 
 func TestADeletedProjectIsNotFoundAtOnceAndGoesLater(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Named("acme"))
 	source := projecttest.New(t, w.db, g.ID, projecttest.With("forks_count", 1))
 	p := projecttest.New(t, w.db, g.ID, projecttest.Named("p"), projecttest.With("forked_from_id", source.ID))
@@ -295,7 +295,7 @@ func TestADeletedProjectIsNotFoundAtOnceAndGoesLater(t *testing.T) {
 
 func TestProjectsGoWithTheirGroup(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db)
 	sub := grouptest.New(t, w.db, grouptest.Under(g))
 	outside := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.With("forks_count", 1))
@@ -321,7 +321,7 @@ func TestProjectsGoWithTheirGroup(t *testing.T) {
 
 func TestProjectsCloseWithTheirGroup(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	sub := grouptest.New(t, w.db, grouptest.Under(g))
 	p := projecttest.New(t, w.db, sub.ID, projecttest.Visible(access.Public), projecttest.With("forks_count", 2))
@@ -346,7 +346,7 @@ func TestProjectsCloseWithTheirGroup(t *testing.T) {
 // Changes that meet are all made, one after the other.
 func TestChangesThatMeetDoNotHinderEachOther(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	source := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Public), projecttest.With("forks_count", 1))
 	fork := projecttest.New(t, w.db, g.ID, projecttest.With("forked_from_id", source.ID))
@@ -380,7 +380,7 @@ func TestChangesThatMeetDoNotHinderEachOther(t *testing.T) {
 // Rows of projects are locked in one order, whatever ties them.
 func TestProjectsThatWereForkedFromEachOtherChangeAtTheSameMoment(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for round := range 6 {
 		const each = 12
 		var groups [2]*group.Group
@@ -449,7 +449,7 @@ func TestProjectsThatWereForkedFromEachOtherChangeAtTheSameMoment(t *testing.T) 
 // Stars lock the row of the project before they refer to it: whoever changes its name or namespace holds the row, too.
 func TestAStarWaitsForAProjectThatIsMoved(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	p := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Public))
 	starred := make(chan int)
 	err := w.db.InTx(t.Context(), func(tx pgx.Tx) error {

@@ -41,7 +41,7 @@ type groupsParams struct {
 	Ref
 	httpapi.Paging
 	Search               string  `param:"search" doc:"Part of a name or path"`
-	WithShared           bool    `param:"with_shared" doc:"Also groups that were let into the project"`
+	WithShared           bool    `param:"with_shared" doc:"Also groups that the project is shared with"`
 	SharedMinAccessLevel int     `param:"shared_min_access_level" doc:"Of those only the ones with this role or a higher one"`
 	SharedVisibleOnly    bool    `param:"shared_visible_only" doc:"Has no effect: groups that the caller may not see are never shown"`
 	SkipGroups           []int64 `param:"skip_groups" split:"comma" doc:"IDs of groups to leave out"`

@@ -14,7 +14,7 @@ import (
 
 func TestThePictureOfAProjectIsForThoseWhoSeeIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	p := projecttest.New(t, w.db, w.ada.NamespaceID)
 	as, path, id := w.as(w.ada), at(p), p.ID
 	find := w.projects.Avatar

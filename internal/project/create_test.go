@@ -18,7 +18,7 @@ import (
 
 func TestAProjectIsCreatedInOnesOwnNamespace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.as(w.ada).Do(t, "POST", "/projects", map[string]any{
 		"name": "Big Hammer", "description": "For <nails>", "topics": []string{"tools", "iron", "tools"}, "initialize_with_readme": true,
 		"merge_method": "ff", "jobs_enabled": false, "wiki_access_level": "private", "build_timeout": 7200, "emails_enabled": false,
@@ -55,7 +55,7 @@ func TestAProjectIsCreatedInOnesOwnNamespace(t *testing.T) {
 
 func TestThePathFollowsFromTheNameAndTheNameFromThePath(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for name, want := range map[string]string{
 		"Hammer": "Hammer", "with.dots_and-more": "with.dots_and-more", "Two Words": "two-words", "Öl 3": "ol-3", "a  b": "a-b",
 		"_x_": "x", "Ünïcode": "unicode", "x.git": "x-git", "c--d": "c-d", "C++": "c",
@@ -71,7 +71,7 @@ func TestThePathFollowsFromTheNameAndTheNameFromThePath(t *testing.T) {
 
 func TestCreatingAProjectIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	hidden := grouptest.New(t, w.db)
 	reported := grouptest.New(t, w.db)
 	grouptest.Join(t, w.db, reported, w.ada, access.Reporter)
@@ -140,7 +140,7 @@ func TestCreatingAProjectIsRefused(t *testing.T) {
 
 func TestANewProjectIsNoMoreOpenThanItsGroup(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Visible(access.Internal))
 	grouptest.Join(t, w.db, g, w.ada, access.Developer)
 	got := read(t, w.as(w.ada).Do(t, "POST", "/projects", map[string]any{"name": "x", "namespace_id": g.ID, "visibility": "public"}), http.StatusCreated)
@@ -156,7 +156,7 @@ func TestANewProjectIsNoMoreOpenThanItsGroup(t *testing.T) {
 
 func TestPersonalProjectsAreLimited(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.exec(t, `update users set projects_limit = 2 where id = $1`, w.ada.ID)
 	w.exec(t, `update users set projects_limit = 0 where id = $1`, w.bob.ID)
 	var wait sync.WaitGroup
@@ -182,7 +182,7 @@ func TestPersonalProjectsAreLimited(t *testing.T) {
 
 func TestAnAdministratorCreatesForSomeoneElse(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	to := "/projects/user/" + id(w.ada.ID)
 	got := read(t, w.as(w.root).Do(t, "POST", to, map[string]any{"name": "gift"}), http.StatusCreated)
 	if got.PathWithNamespace != "ada/gift" || got.CreatorID != w.ada.ID {
@@ -196,7 +196,7 @@ func TestAnAdministratorCreatesForSomeoneElse(t *testing.T) {
 
 func TestTheAddressOfAnImportIsKeptWithoutItsSecret(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.as(w.ada).Do(t, "POST", "/projects", map[string]any{"name": "x", "import_url": "https://ann:hunter2@93.184.216.34/a/b.git"})
 	got := read(t, r, http.StatusCreated)
 	form := httpapitest.JSON[map[string]any](t, r)
@@ -210,7 +210,7 @@ func TestTheAddressOfAnImportIsKeptWithoutItsSecret(t *testing.T) {
 
 func TestIM07_AnImportFromTheNetworkAroundUsIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for address, why := range map[string]string{
 		"http://127.0.0.1:5432/x.git": "Requests to localhost are not allowed", "http://[::1]/x.git": "Requests to localhost are not allowed",
 		"http://10.0.0.1/x.git":   "Requests to the local network are not allowed",
@@ -226,7 +226,7 @@ func TestIM07_AnImportFromTheNetworkAroundUsIsRefused(t *testing.T) {
 
 func TestTheTakenNameIsThatOfOneNamespaceAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var made []*project.Project
 	for _, u := range []int64{w.ada.NamespaceID, w.bob.NamespaceID} {
 		made = append(made, projecttest.New(t, w.db, u, projecttest.Named("same")))

@@ -16,7 +16,7 @@ import (
 // of person.
 func TestPE08_ListsOfJobsAreFilteredByThePolicy(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	home := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	people := map[string]access.Actor{
 		"admin":    {Person: w.root.Person()},

@@ -121,7 +121,7 @@ var orders = map[string]fragment{"name": "p.name", "path": "p.path", "updated_at
 // What a page costs does not grow with the instance. For most viewers it is
 // the merge of three ordered and limited parts: what is open to everyone like
 // them, by an index of exactly that; what their namespaces hold, by an index
-// within each; and the single projects that they were let into.
+// within each; and the single projects that are shared with them.
 func (s *Service) List(ctx context.Context, viewer access.Actor, f Filter, req paging.Request) (paging.Result[Project], error) {
 	l := listing{Filter: f, viewer: viewer, order: orders[req.OrderBy], desc: req.Desc}
 	if req.OrderBy == "similarity" && f.Search != "" && viewer.SignedIn() {

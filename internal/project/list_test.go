@@ -20,7 +20,7 @@ import (
 
 func TestAListHoldsWhatItsViewerSees(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	sub := grouptest.New(t, w.db, grouptest.Under(g))
 	other := grouptest.New(t, w.db, grouptest.Visible(access.Public))
@@ -85,7 +85,7 @@ func TestAListHoldsWhatItsViewerSees(t *testing.T) {
 // PE-08: what is hidden moves neither order nor totals.
 func TestPE08_CountsAndOrderCarryNoHiddenBit(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	for i := range 5 {
 		projecttest.New(t, w.db, g.ID, projecttest.Named(fmt.Sprintf("seen%d", i)), projecttest.Visible(access.Public))
@@ -127,7 +127,7 @@ func TestPE08_CountsAndOrderCarryNoHiddenBit(t *testing.T) {
 
 func TestAListIsFilteredAndOrdered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	day := func(n int) time.Time { return time.Date(2024, 3, n, 0, 0, 0, 0, time.UTC) }
 	ns := w.ada.NamespaceID
 	a := projecttest.New(t, w.db, ns, projecttest.Named("zebra"), projecttest.With("last_activity_at", day(1)), projecttest.With("updated_at", day(9)),
@@ -216,7 +216,7 @@ func TestAListIsFilteredAndOrdered(t *testing.T) {
 
 func TestKeysetPagesVisitEachProjectOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	grouptest.Join(t, w.db, g, w.ada, access.Guest)
 	var want []int64
@@ -255,7 +255,7 @@ func TestKeysetPagesVisitEachProjectOnce(t *testing.T) {
 
 func TestAListHasItsForm(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	p := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Public))
 	projecttest.Join(t, w.db, p, w.ada, access.Reporter)
@@ -284,7 +284,7 @@ func TestAListHasItsForm(t *testing.T) {
 
 func TestTheProjectsOfAUser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	own := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Public))
 	secret := projecttest.New(t, w.db, w.ada.NamespaceID)
@@ -322,7 +322,7 @@ func TestTheProjectsOfAUser(t *testing.T) {
 
 func TestTheProjectsOfAGroup(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	top := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	g := grouptest.New(t, w.db, grouptest.Under(top))
 	sub := grouptest.New(t, w.db, grouptest.Under(g))
@@ -365,7 +365,7 @@ func TestTheProjectsOfAGroup(t *testing.T) {
 // PE-11: what hangs on a project is shown as far as its viewer may know it.
 func TestPE11_NestedPartsAreFiltered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Named("seen-home"), grouptest.Visible(access.Public))
 	cave := grouptest.New(t, w.db, grouptest.Named("hidden-cave"))
 	hall := grouptest.New(t, w.db, grouptest.Named("seen-hall"), grouptest.Visible(access.Public))

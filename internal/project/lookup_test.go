@@ -12,7 +12,7 @@ import (
 
 func TestAProjectIsFoundByIDAndByItsExactPath(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	top := grouptest.New(t, w.db, grouptest.Named("Acme"), grouptest.Visible(access.Public))
 	g := grouptest.New(t, w.db, grouptest.Named("tools"), grouptest.Under(top))
 	p := projecttest.New(t, w.db, g.ID, projecttest.Named("Hammer"), projecttest.Visible(access.Public))
@@ -29,7 +29,7 @@ func TestAProjectIsFoundByIDAndByItsExactPath(t *testing.T) {
 
 func TestAFormerPathAndADifferentCaseLeadReadersOn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Named("acme"))
 	p := projecttest.New(t, w.db, g.ID, projecttest.Named("old"))
 	projecttest.Join(t, w.db, p, w.ada, access.Maintainer)
@@ -68,7 +68,7 @@ func TestAFormerPathAndADifferentCaseLeadReadersOn(t *testing.T) {
 
 func TestAPathOverAGroupThatMovedLeadsOn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Named("acme"), grouptest.Visible(access.Public))
 	projecttest.New(t, w.db, g.ID, projecttest.Named("p"), projecttest.Visible(access.Public))
 	w.exec(t, `update routes set former = true where namespace_id = $1`, g.ID)
@@ -83,7 +83,7 @@ func TestAPathOverAGroupThatMovedLeadsOn(t *testing.T) {
 // PE-14: an old address is that of whoever stands there now.
 func TestPE14_ANewProjectTakesTheFormerPathOfAnother(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	as := w.as(w.ada)
 	first := read(t, as.Do(t, "POST", "/projects", map[string]any{"name": "first", "path": "tool", "visibility": "public"}), http.StatusCreated)
 	read(t, as.Do(t, "PUT", "/projects/"+id(first.ID), map[string]any{"path": "elsewhere"}), http.StatusOK)
@@ -106,7 +106,7 @@ func TestPE14_ANewProjectTakesTheFormerPathOfAnother(t *testing.T) {
 
 func TestWhoSeesWhichProject(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	guest := w.person(t, "guest")
 	outsider := w.person(t, "outsider", usertest.With("external", true))
@@ -130,7 +130,7 @@ func TestWhoSeesWhichProject(t *testing.T) {
 
 func TestARightEndsWithTheRowThatGaveIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db)
 	p := projecttest.New(t, w.db, g.ID)
 	grouptest.Join(t, w.db, g, w.ada, access.Developer)

@@ -16,8 +16,8 @@ func (s *Service) ancestors(ctx context.Context, a access.Actor, id int64) ([]re
 	return s.seen(ctx, a, sqlRelatives, a.ID(), s.today(), id)
 }
 
-// invited are the groups that were let into a project with at least a role, or
-// with above also into a group above it, as far as the actor sees them.
+// invited are the groups that a project is shared with, with at least a role, or
+// with above also a group above it, as far as the actor sees them.
 func (s *Service) invited(ctx context.Context, a access.Actor, id int64, least access.Role, above bool) ([]relative, error) {
 	return s.seen(ctx, a, sqlInvited, a.ID(), s.today(), id, least, above)
 }

@@ -117,7 +117,7 @@ select ` + groupColumns + ` from namespaces n
 where n.id = any((select a.lineage from namespaces a join projects p on p.namespace_id = a.id where p.id = $3)::bigint[])
 	and n.kind = 'group' and not n.removal
 order by n.full_path, n.id limit 1000`
-	// sqlInvited are the groups that were let into a project, or with $5 also
+	// sqlInvited are the groups that a project is shared with, or with $5 also
 	// into a group above it.
 	sqlInvited = `
 select ` + groupColumns + ` from namespaces n

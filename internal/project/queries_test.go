@@ -41,7 +41,7 @@ func TestEveryEndpointIsDeclaredInFull(t *testing.T) {
 // namespaces, of which one person is in few.
 func crowd(t *testing.T, projects int) (db *postgres.DB, userID int64) {
 	t.Helper()
-	db = postgrestest.Unworn(t)
+	db = postgrestest.NewFresh(t)
 	for _, sql := range []string{
 		`drop index projects_search`, // faster to make when the rows are there
 		`insert into users (username, name, email, projects_limit, created_at, updated_at) values ('crowded', 'x', 'crowded@example.com', 0, now(), now())`,

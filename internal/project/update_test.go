@@ -57,7 +57,7 @@ var neverByPut = []string{
 // PE-03: each role moves what is its own to move, and nothing else.
 func TestPE03_OnlyAllowedFieldsMove(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	for _, role := range []access.Role{access.NoRole, access.Guest, access.Reporter, access.Developer, access.Maintainer, access.Owner} {
 		p := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Public))
@@ -107,7 +107,7 @@ func TestPE03_OnlyAllowedFieldsMove(t *testing.T) {
 }
 
 // row is everything that is stored of a project.
-func (w *world) row(t testing.TB, id int64) string {
+func (w *fixture) row(t testing.TB, id int64) string {
 	t.Helper()
 	var text string
 	err := w.db.QueryRow(t.Context(), `select to_jsonb(p)::text from projects p where id = $1`, id).Scan(&text)
@@ -119,7 +119,7 @@ func (w *world) row(t testing.TB, id int64) string {
 
 func TestAnUpdateWithoutAttributesIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	p := projecttest.New(t, w.db, w.ada.NamespaceID)
 	r := w.as(w.ada).Do(t, "PUT", at(p), map[string]any{"unknown": 1})
 	text := httpapitest.JSON[map[string]string](t, r.WantStatus(t, http.StatusBadRequest))["error"]
@@ -131,7 +131,7 @@ func TestAnUpdateWithoutAttributesIsRefused(t *testing.T) {
 
 func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	p := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Named("p"))
 	read(t, w.as(w.ada).Do(t, "PUT", at(p), map[string]any{
 		"name": "N", "path": "n", "visibility": "public", "issues_access_level": "private", "merge_method": "ff", "default_branch": "x",
@@ -163,7 +163,7 @@ func TestChangesAreAudited(t *testing.T) {
 
 func TestVisibilityIsBoundedFromAbove(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Visible(access.Internal))
 	grouptest.Join(t, w.db, g, w.ada, access.Owner)
 	p := projecttest.New(t, w.db, g.ID)
@@ -182,7 +182,7 @@ func TestVisibilityIsBoundedFromAbove(t *testing.T) {
 // PE-06: a fork does not stay open when its source closes.
 func TestPE06_ClosingASourceCutsMoreOpenForks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	source := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Public), projecttest.With("forks_count", 2))
 	open := projecttest.New(t, w.db, w.bob.NamespaceID, projecttest.Visible(access.Public), projecttest.With("forked_from_id", source.ID))
 	private := projecttest.New(t, w.db, w.bob.NamespaceID, projecttest.With("forked_from_id", source.ID))
@@ -196,7 +196,7 @@ func TestPE06_ClosingASourceCutsMoreOpenForks(t *testing.T) {
 
 func TestFeaturesCloseWithTheRepository(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	p := projecttest.New(t, w.db, w.ada.NamespaceID)
 	r := w.as(w.ada).Do(t, "PUT", at(p), map[string]any{"repository_access_level": "disabled"})
 	form := httpapitest.JSON[map[string]any](t, r.WantStatus(t, http.StatusOK))
@@ -215,7 +215,7 @@ func TestFeaturesCloseWithTheRepository(t *testing.T) {
 
 func TestOwnersArchive(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db)
 	p := projecttest.New(t, w.db, g.ID)
 	projecttest.Join(t, w.db, p, w.ada, access.Owner)
@@ -237,7 +237,7 @@ func TestOwnersArchive(t *testing.T) {
 
 func TestWhereARepositoryIsStoredIsForAdministrators(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	p := projecttest.New(t, w.db, w.ada.NamespaceID)
 	w.as(w.root).Do(t, "GET", at(p)+"/storage", nil).Want(t, http.StatusOK, `{"project_id":1,`+
 		`"disk_path":"@hashed/6b/86/6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b","created_at":"2024-01-01T00:00:00.000Z","repository_storage":"default"}`)
@@ -247,7 +247,7 @@ func TestWhereARepositoryIsStoredIsForAdministrators(t *testing.T) {
 
 func TestCustomAttributesAreForAdministrators(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	p := projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Public))
 	as, to := w.as(w.root), at(p)+"/custom_attributes"
 	as.Do(t, "GET", to, nil).Want(t, http.StatusOK, `[]`)
@@ -280,7 +280,7 @@ func TestCustomAttributesAreForAdministrators(t *testing.T) {
 // A form holds what its viewer may see, and not one member more.
 func TestTheFormDependsOnTheViewer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))
 	p := projecttest.New(t, w.db, g.ID, projecttest.Visible(access.Public))
 	private := projecttest.New(t, w.db, g.ID)

@@ -71,7 +71,7 @@ func unpack(t *testing.T, format string, body []byte) map[string]string {
 
 func TestAnArchiveHasTheFormThatItsSuffixNames(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	_, ids := w.seed(t, gitstoretest.Commit{Message: "one", Files: map[string]string{"a": "a", "d/b": "b", "d/e/c": "c"}, Branch: "main"},
 		gitstoretest.Commit{Message: "two", From: 1, Branch: "feat/x", Files: map[string]string{"n": "n"}})
 	for suffix, c := range map[string][2]string{
@@ -114,7 +114,7 @@ func TestAnArchiveHasTheFormThatItsSuffixNames(t *testing.T) {
 
 func TestArchivesAreLimitedForEachPersonAndProject(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.seed(t, gitstoretest.Commit{Message: "one", Files: map[string]string{"a": "a"}})
 	w.Client = httpapitest.Start(t, &httpapi.Server{Endpoints: w.repositories.Endpoints(), Limits: w.settings})
 	ada := w.as(t, access.Developer)
@@ -153,7 +153,7 @@ type shownComparison struct {
 
 func TestAComparisonTellsWhatOneHasThatTheOtherHasNot(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	_, ids := w.seed(t,
 		gitstoretest.Commit{Message: "base", Files: map[string]string{"a": "1\n", "gone": "g\n"}},
 		gitstoretest.Commit{Message: "main", From: 1, Files: map[string]string{"m": "m\n"}},
@@ -197,7 +197,7 @@ func TestAComparisonTellsWhatOneHasThatTheOtherHasNot(t *testing.T) {
 
 func TestAComparisonReachesAcrossForks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	source, ids := w.seed(t, gitstoretest.Commit{Message: "base", Files: map[string]string{"a": "1\n"}})
 	fork := projecttest.New(t, w.db, w.home.ID, projecttest.Named("copy"), projecttest.Visible(access.Public), projecttest.With("forked_from_id", w.project.ID))
 	repo := repositorytest.New(t, w.db, w.store, fork, nil)
@@ -232,7 +232,7 @@ func TestAComparisonReachesAcrossForks(t *testing.T) {
 
 func TestContributorsAreCountedByAddress(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.seed(t,
 		gitstoretest.Commit{Message: "1", Files: map[string]string{"a": "1"}, Author: "Bob <bob@example.com>"},
 		gitstoretest.Commit{Message: "2", From: 1, Files: map[string]string{"a": "2"}, Author: "Old <ada@example.com>"},
@@ -267,7 +267,7 @@ func TestContributorsAreCountedByAddress(t *testing.T) {
 
 func TestAMergeBaseIsTheBestCommonAncestorOfAll(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	_, ids := w.seed(t,
 		gitstoretest.Commit{Message: "root", Files: map[string]string{"a": "1"}},
 		gitstoretest.Commit{Message: "two\n\nbody", From: 1, Files: map[string]string{"a": "2"}},
@@ -305,7 +305,7 @@ func TestAMergeBaseIsTheBestCommonAncestorOfAll(t *testing.T) {
 // DO-04: a comparison, a listing and a blob of any size cost what the limits say.
 func TestDO04_GiantsAreCutNotServed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	many := map[string]string{"wide": strings.Repeat("line\n", 60_000)}
 	for i := range 1_200 {
 		many[fmt.Sprintf("d/%04d", i)] = "x\n"

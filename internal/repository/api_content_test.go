@@ -19,8 +19,8 @@ import (
 	"stithy/internal/repository/repositorytest"
 )
 
-// seed fills the repository of the world with history.
-func (w *world) seed(t testing.TB, commits ...gitstoretest.Commit) (*gitstore.Repo, []gitstore.OID) {
+// seed fills the repository of the fixture with history.
+func (w *fixture) seed(t testing.TB, commits ...gitstoretest.Commit) (*gitstore.Repo, []gitstore.OID) {
 	t.Helper()
 	repo := w.fill(t, nil)
 	w.exec(t, `update repositories set empty = false where project_id = $1`, w.project.ID)
@@ -50,7 +50,7 @@ var someFiles = map[string]string{
 
 func TestATreeListsDirectoriesFilesAndSubmodulesByName(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	repo, ids := w.seed(t, gitstoretest.Commit{Message: "one", Files: someFiles, Tag: "v1"})
 	tree := gitstoretest.Git(t, w.store, repo, gitstoretest.Git(t, w.store, repo, "", "ls-tree", "main")+
 		"\n160000 commit "+string(ids[0])+"\tabove\n120000 blob "+gitstoretest.Git(t, w.store, repo, "a.txt", "hash-object", "-w", "--stdin")+"\tlink", "mktree")
@@ -110,7 +110,7 @@ func TestATreeListsDirectoriesFilesAndSubmodulesByName(t *testing.T) {
 
 func TestTheKeysetPagesOfATreeShowEveryEntryOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	files := map[string]string{}
 	for i := range 9 { // several files have the same id
 		files[fmt.Sprintf("f%d", i)], files[fmt.Sprintf("d%d/f", i)] = fmt.Sprint(i/3), fmt.Sprint(i/2)
@@ -156,7 +156,7 @@ func TestTheKeysetPagesOfATreeShowEveryEntryOnce(t *testing.T) {
 
 func TestABlobIsShownAndSentAsItIs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	large := strings.Repeat("0123456789abcdef", 1<<17) // 2 MiB
 	repo, ids := w.seed(t, gitstoretest.Commit{Message: "one", Files: map[string]string{"a": "<script>\n", "large": large}})
 	for path, content := range map[string]string{"a": "<script>\n", "large": large} {
@@ -192,7 +192,7 @@ func TestABlobIsShownAndSentAsItIs(t *testing.T) {
 
 func TestAnEmptyRepositoryHasNothingToShow(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for path, want := range map[string]string{
 		"/repository/tree":                "404 Tree Not Found",
 		"/repository/archive":             "404 File Not Found",
@@ -208,7 +208,7 @@ func TestAnEmptyRepositoryHasNothingToShow(t *testing.T) {
 // RE-05: whatever git takes as an object, no door about code fails on it. The doors are those of the registry.
 func TestRE05_AHostileRepositoryBreaksNoDoor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	repo, _ := w.seed(t)
 	tip := repositorytest.Hostile(t, w.store, repo)
 	calls := 0
@@ -295,7 +295,7 @@ func TestRE05_AHostileRepositoryBreaksNoDoor(t *testing.T) {
 // GI-07: a name that a branch and a tag share means one object at every door.
 func TestGI07_OneNameIsOneObjectAtEveryDoor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	repo, ids := w.seed(t,
 		gitstoretest.Commit{Message: "one", Files: map[string]string{"f": "tag"}, Tag: "twin"},
 		gitstoretest.Commit{Message: "two", From: 1, Files: map[string]string{"f": "branch"}},
@@ -324,7 +324,7 @@ func TestGI07_OneNameIsOneObjectAtEveryDoor(t *testing.T) {
 // Whatever follows from ids that were seen before is answered without a word to git.
 func TestWhatWasShownBeforeAsksGitNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.fill(t, repositorytest.Files{"a.txt": "text", "dir/b.txt": "more"})
 	raw := w.at("/repository/files/a.txt/raw?ref=main")
 	pages := []string{"/repository/tree?ref=main", "/repository/tree?ref=main&recursive=true", "/repository/commits?ref_name=main"}

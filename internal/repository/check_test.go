@@ -19,7 +19,7 @@ import (
 // not called damaged.
 func TestDamagedRepositoriesAreFound(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	root := w.store.Storages[0].Root
 	harms := map[string]struct {
 		harm func(dir string) error
@@ -92,7 +92,7 @@ func TestDamagedRepositoriesAreFound(t *testing.T) {
 
 func TestACheckOfRepositoriesEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for range 5 {
 		repositorytest.New(t, w.db, w.store, projecttest.New(t, w.db, w.home.ID), repositorytest.Files{"a": "a"})
 	}
@@ -124,7 +124,7 @@ func repack(t *testing.T, dir string) {
 }
 
 // deleteAll is somebody who deletes the last branch.
-func deleteAll(t *testing.T, w *world, projectID int64, repo *gitstore.Repo) {
+func deleteAll(t *testing.T, w *fixture, projectID int64, repo *gitstore.Repo) {
 	t.Helper()
 	refs, _, err := repo.Refs(t.Context(), gitstore.RefQuery{})
 	if err != nil || len(refs) != 1 {

@@ -39,7 +39,7 @@ func titles(t testing.TB, r *httpapitest.Reply) (all []string) {
 
 func TestCommitsAreListedByWhatIsAskedFor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	commits := w.at("/repository/commits")
 	repo := w.fill(t, repositorytest.Files{"a.txt": "one\n"})
 	repositorytest.Commit(t, repo, "main", "Second\n\nChangelog: added", repositorytest.Files{"b.txt": "two\n"})
@@ -94,7 +94,7 @@ func TestCommitsAreListedByWhatIsAskedFor(t *testing.T) {
 
 func TestACommitOfSeveralEditsIsMadeWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	repo := w.fill(t, repositorytest.Files{"a": "1\n", "b": "2\n", "c": "3\n", "dir/d": "4\n"})
 	boss, commits := w.as(t, access.Maintainer), w.at("/repository/commits")
 	write := func(more string, actions ...string) *httpapitest.Reply {
@@ -151,7 +151,7 @@ func TestACommitOfSeveralEditsIsMadeWholeOrNotAtAll(t *testing.T) {
 
 func TestACommitIsPickedAndTakenBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	repo := w.fill(t, repositorytest.Files{"a": "1\n"})
 	base, err := repo.Ref(t.Context(), "refs/heads/main")
 	if err != nil {
@@ -187,7 +187,7 @@ func TestACommitIsPickedAndTakenBack(t *testing.T) {
 
 func TestAFileLivesThroughTheAPI(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.fill(t, repositorytest.Files{"dir/a b.txt": "one\ntwo\n"})
 	boss := w.as(t, access.Maintainer)
 	file := func(path string) string { return w.at("/repository/files/" + url.PathEscape(path)) }
@@ -242,7 +242,7 @@ func TestAFileLivesThroughTheAPI(t *testing.T) {
 // link.
 func TestRE02_NoPathParameterLeavesTheRepository(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.fill(t, repositorytest.Files{"a": "1\n"})
 	boss := w.as(t, access.Maintainer)
 	for _, path := range []string{
@@ -279,7 +279,7 @@ func TestRE02_NoPathParameterLeavesTheRepository(t *testing.T) {
 
 func TestAStatusMovesOnAndBeginsAnew(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	repo := w.fill(t, repositorytest.Files{"a": "1\n"})
 	tip, err := repo.Ref(t.Context(), "refs/heads/main")
 	if err != nil {
@@ -333,7 +333,7 @@ func TestAStatusMovesOnAndBeginsAnew(t *testing.T) {
 
 func TestACommitIsCommentedOn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.fill(t, repositorytest.Files{"a": "1\n"})
 	at := w.at("/repository/commits/main/comments")
 	reporter := w.as(t, access.Reporter)

@@ -216,7 +216,7 @@ func (s *Service) Begin(ctx context.Context, p *project.Project) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.Attempt(ctx, by, p, ViaJob)
+	a, err := s.BeginPush(ctx, by, p, ViaJob)
 	if err != nil {
 		return err
 	}

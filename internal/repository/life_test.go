@@ -31,7 +31,7 @@ import (
 )
 
 // known is the project as the jobs of the room see it.
-func (w *world) known(t testing.TB) *project.Project {
+func (w *fixture) known(t testing.TB) *project.Project {
 	t.Helper()
 	p, err := w.projects.Known(t.Context(), w.project.ID)
 	if err != nil {
@@ -40,13 +40,13 @@ func (w *world) known(t testing.TB) *project.Project {
 	return p
 }
 
-func (w *world) repo() *gitstore.Repo {
+func (w *fixture) repo() *gitstore.Repo {
 	return w.store.Repo(gitstore.KeyOf("default", w.project.ID, 0))
 }
 
 func TestASurveyTellsSizeCommitsLanguagesReadmeAndLicense(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	repo := w.fill(t, repositorytest.Files{
 		"main.go": strings.Repeat("x", 300), "web/app.js": strings.Repeat("y", 100), "vendor/x.go": strings.Repeat("z", 5000), "README.txt": "r",
 		"readme.md": "# r", "LICENSE": "MIT", "docs/a.md": "prose",
@@ -70,7 +70,7 @@ func TestASurveyTellsSizeCommitsLanguagesReadmeAndLicense(t *testing.T) {
 
 func TestASurveyOfNothingIsEmpty(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	if err := w.repositories.Survey(t.Context(), w.known(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestASurveyOfNothingIsEmpty(t *testing.T) {
 }
 
 // ruleOf is the rule of a branch in one line, "" without one.
-func ruleOf(t testing.TB, w *world, branch string) string {
+func ruleOf(t testing.TB, w *fixture, branch string) string {
 	t.Helper()
 	rule, err := w.repositories.BranchRule(t.Context(), w.known(t), branch)
 	if fault.Is(err, fault.NotFound) {
@@ -95,7 +95,7 @@ func ruleOf(t testing.TB, w *world, branch string) string {
 
 func TestAProjectThatAsksForItBeginsWithAReadme(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.exec(t, `update projects set description = 'What it is for.', creator_id = $2 where id = $1`, w.project.ID, w.people[access.Owner].ID)
 	for range 2 { // the process that makes the project begins it, and so does the job
 		if err := w.repositories.Begin(t.Context(), w.known(t)); err != nil {
@@ -117,7 +117,7 @@ func TestAProjectThatAsksForItBeginsWithAReadme(t *testing.T) {
 
 func TestWhoeverPushesFirstDoesNotLoseToAReadme(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.as(t, access.Maintainer).Do(t, "POST", w.at("/repository/files/a"), `{"branch":"main","content":"1","commit_message":"m"}`).WantStatus(t, 201)
 	if err := w.repositories.Begin(t.Context(), w.known(t)); err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestWhoeverPushesFirstDoesNotLoseToAReadme(t *testing.T) {
 
 func TestHEADFollowsTheDefaultBranch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	repo := w.fill(t, repositorytest.Files{"a": "1"})
 	repositorytest.Commit(t, repo, "next", "Next", repositorytest.Files{"b": "2"})
 	w.exec(t, `update projects set default_branch = 'next' where id = $1`, w.project.ID)
@@ -156,7 +156,7 @@ func TestTheFirstBranchBecomesTheDefaultOneAndIsProtected(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(level), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			err := w.settings.Update(t.Context(), access.Actor{Person: w.root.Person()}, func(s *setting.Settings) { s.DefaultBranchProtection = level })
 			if err != nil {
 				t.Fatal(err)
@@ -191,7 +191,7 @@ func TestTheFirstBranchBecomesTheDefaultOneAndIsProtected(t *testing.T) {
 // now, and not while somebody may still work on it.
 func TestPushesThatNobodyWorksOnAreSettledOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	repo := w.fill(t, repositorytest.Files{"a": "1"})
 	there := repositorytest.Commit(t, repo, "there", "There", repositorytest.Files{"b": "2"})
 	add := func(name string, old, id gitstore.OID) int64 {
@@ -249,7 +249,7 @@ func TestPushesThatNobodyWorksOnAreSettledOnce(t *testing.T) {
 // A fork is a whole copy of branches and tags, and of nothing that is hidden.
 func TestAForkIsACopyThatStandsByItself(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	repo := w.fill(t, repositorytest.Files{"a": "1"})
 	tip := repositorytest.Commit(t, repo, "side", "Side", repositorytest.Files{"b": "2"})
 	if err := repo.UpdateRefs(t.Context(), []gitstore.RefUpdate{
@@ -298,7 +298,7 @@ func TestAForkIsACopyThatStandsByItself(t *testing.T) {
 // built on comes along.
 func TestACommitMayBeginInAnotherProjectOfTheNetwork(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.fill(t, repositorytest.Files{"a": "1"})
 	fork := projecttest.New(t, w.db, w.home.ID, projecttest.Named("copy"), projecttest.Visible(access.Public), projecttest.With("forked_from_id", w.project.ID))
 	theirs := repositorytest.New(t, w.db, w.store, fork, repositorytest.Files{"a": "1"})
@@ -366,7 +366,7 @@ func pointerTo(oid string, size int) string {
 
 func TestAPointerToALargeFileThatNobodySentIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.fill(t, repositorytest.Files{"a": "1"})
 	sent, unsent := strings.Repeat("a", 64), strings.Repeat("b", 64)
 	w.large.LargeFiles = keeper{sent: "large"}
@@ -476,7 +476,7 @@ func FuzzAPointerIsExactlyOne(f *testing.F) {
 // A page of branches asks git once which of them are merged.
 func TestAPageOfBranchesTellsWhatIsMerged(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	repo := w.fill(t, repositorytest.Files{"a": "1"})
 	base, err := repo.Ref(t.Context(), "refs/heads/main")
 	if err != nil {

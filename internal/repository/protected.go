@@ -239,8 +239,8 @@ func (s *Service) standing(ctx context.Context, by access.Actor, p *project.Proj
 	return rules, w, err
 }
 
-// judge asks the rules about every ref. One refusal refuses all.
-func (s *Service) judge(
+// checkRules asks the rules about every ref. One refusal refuses all.
+func (s *Service) checkRules(
 	ctx context.Context, by access.Actor, p *project.Project, row *Repository, repo *gitstore.Repo, via Via, updates []gitstore.RefUpdate,
 ) error {
 	rules, err := s.rulesOf(ctx, p, row.Empty)
@@ -265,7 +265,7 @@ func (s *Service) judge(
 				return err
 			}
 		}
-		if err := rules.Judge(w, m); err != nil {
+		if err := rules.Check(w, m); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 func TestARuleAboutBranchesLivesThroughTheAPI(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	boss, rules := w.as(t, access.Maintainer), w.at("/protected_branches")
 	boss.Do(t, "POST", rules, `{"name":"release/*","push_access_level":30,"allow_force_push":true}`).Want(t, 201,
 		`{"id":1,"name":"release/*","push_access_levels":[{"id":1,"access_level":30,"access_level_description":"Developers + Maintainers",`+
@@ -50,7 +50,7 @@ func TestARuleAboutBranchesLivesThroughTheAPI(t *testing.T) {
 
 func TestPeopleAndGroupsAreNamedInRulesWhenTheyCouldUseThem(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	boss, rules := w.as(t, access.Maintainer), w.at("/protected_branches")
 	stranger, invited := grouptest.New(t, w.db), grouptest.New(t, w.db)
 	projecttest.Share(t, w.db, w.project, invited, access.Developer)
@@ -98,7 +98,7 @@ func TestPeopleAndGroupsAreNamedInRulesWhenTheyCouldUseThem(t *testing.T) {
 
 func TestARuleAboutTagsLivesThroughTheAPI(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	boss, rules := w.as(t, access.Maintainer), w.at("/protected_tags")
 	boss.Do(t, "POST", rules, `{"name":"v*","create_access_level":"30"}`).Want(t, 201,
 		`{"name":"v*","create_access_levels":[{"id":1,"access_level":30,"access_level_description":"Developers + Maintainers",`+
@@ -117,7 +117,7 @@ func TestARuleAboutTagsLivesThroughTheAPI(t *testing.T) {
 // PE-01: a rule of one project is not found through another.
 func TestARuleBelongsToItsProject(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	other := projecttest.New(t, w.db, w.home.ID)
 	projecttest.Join(t, w.db, other, w.people[access.Owner], access.Owner)
 	w.as(t, access.Maintainer).Do(t, "POST", w.at("/protected_branches"), `{"name":"main"}`).WantStatus(t, 201)

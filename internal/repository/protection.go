@@ -200,9 +200,9 @@ func (r *Rules) AsksKnown(w Writer, u gitstore.RefUpdate) bool {
 		!r.MayPush(w, name) && r.MayMerge(w, name)
 }
 
-// Judge says whether a writer may move a ref. A refusal is a
+// Check says whether a writer may move a ref. A refusal is a
 // *gitstore.RefusedError with the text that git and API show.
-func (r *Rules) Judge(w Writer, m Move) error {
+func (r *Rules) Check(w Writer, m Move) error {
 	if text := r.refusal(w, m); text != "" {
 		return &gitstore.RefusedError{Text: text}
 	}

@@ -175,7 +175,7 @@ func TestOneRefUpdateIsJudgedByTheRulesThatFitIt(t *testing.T) {
 		m := c.git
 		m.RefUpdate = gitstore.RefUpdate{Name: "refs/" + c.ref, Old: c.move[0], New: c.move[1]}
 		got := ""
-		if err := c.rules.Judge(c.who, m); err != nil {
+		if err := c.rules.Check(c.who, m); err != nil {
 			got = err.Error()
 		}
 		if got != c.want {
@@ -207,7 +207,7 @@ func TestTheRulesAskGitForWhatTheVerdictHangsOn(t *testing.T) {
 			Old:  oid.Draw(t, "old"), New: oid.Draw(t, "new"),
 		}
 		verdict := func(forced, known bool) bool {
-			return r.Judge(w, Move{RefUpdate: u, Forced: forced, Known: known}) == nil
+			return r.Check(w, Move{RefUpdate: u, Forced: forced, Known: known}) == nil
 		}
 		move := u.Old != gitstore.Zero && u.New != gitstore.Zero // nothing else can be forced
 		if move && verdict(false, false) != verdict(true, false) && !r.AsksForced(u) {
@@ -258,7 +258,7 @@ func TestADeployKeyHasNoPowerOfWhoMadeIt(t *testing.T) {
 	}
 	for name, allowed := range map[string]bool{"main": false, "named": true, "other": true} {
 		m := Move{RefUpdate: gitstore.RefUpdate{Name: "refs/heads/" + name, Old: one, New: two}}
-		if err := rules.Judge(w, m); (err == nil) != allowed {
+		if err := rules.Check(w, m); (err == nil) != allowed {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

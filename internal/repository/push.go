@@ -28,7 +28,7 @@ const settleTimeout = time.Minute
 // is new. Refusals are faults with the text that git would show; a ref that is
 // not what it should be is gitstore.ErrConflict.
 func (s *Service) Push(ctx context.Context, by access.Actor, p *project.Project, q gitstore.Quarantine, updates ...gitstore.RefUpdate) error {
-	a, err := s.Attempt(ctx, by, p, ViaAPI)
+	a, err := s.BeginPush(ctx, by, p, ViaAPI)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (s *Service) Push(ctx context.Context, by access.Actor, p *project.Project,
 }
 
 // Move is all of a push whose objects are staged: Approve, the refs, Settle.
-func (a *Attempt) Move(ctx context.Context, q gitstore.Quarantine, updates ...gitstore.RefUpdate) error {
+func (a *PushSession) Move(ctx context.Context, q gitstore.Quarantine, updates ...gitstore.RefUpdate) error {
 	if err := a.Approve(ctx, q, updates, nil); err != nil {
 		if refused, ok := errors.AsType[*gitstore.RefusedError](err); ok {
 			return fault.WithMessage(fault.Rejected, "%s", refused.Text)
@@ -61,9 +61,9 @@ func (a *Attempt) Move(ctx context.Context, q gitstore.Quarantine, updates ...gi
 	}
 }
 
-// Attempt is a push under way, through any door. Its methods are called in
+// PushSession is a push under way, through any door. Its methods are called in
 // the order Approve, Settle, Close.
-type Attempt struct {
+type PushSession struct {
 	Repo *gitstore.Repo // its processes hold the ticket
 
 	s       *Service
@@ -77,8 +77,8 @@ type Attempt struct {
 
 var errReadOnly = fault.WithMessage(fault.Forbidden, "The repository is temporarily read-only. Please try again later.")
 
-// Attempt begins a push to a project that the actor sees.
-func (s *Service) Attempt(ctx context.Context, by access.Actor, p *project.Project, via Via) (*Attempt, error) {
+// PushSession begins a push to a project that the actor sees.
+func (s *Service) BeginPush(ctx context.Context, by access.Actor, p *project.Project, via Via) (*PushSession, error) {
 	row, err := s.Find(ctx, p)
 	if err != nil {
 		return nil, err
@@ -94,14 +94,14 @@ func (s *Service) Attempt(ctx context.Context, by access.Actor, p *project.Proje
 	if err != nil {
 		return nil, err
 	}
-	return &Attempt{Repo: repo.Holding(ticket), s: s, by: by, project: p, row: row, via: via, ticket: ticket}, nil
+	return &PushSession{Repo: repo.Holding(ticket), s: s, by: by, project: p, row: row, via: via, ticket: ticket}, nil
 }
 
-// Approve judges every ref and writes the intent down. The objects may still
+// Approve checks every ref and writes the intent down. The objects may still
 // be in a quarantine. A refusal is a *gitstore.RefusedError.
-func (a *Attempt) Approve(ctx context.Context, q gitstore.Quarantine, updates []gitstore.RefUpdate, options []string) error {
+func (a *PushSession) Approve(ctx context.Context, q gitstore.Quarantine, updates []gitstore.RefUpdate, options []string) error {
 	s := a.s
-	if err := s.judge(ctx, a.by, a.project, a.row, a.Repo.In(q), a.via, updates); err != nil {
+	if err := s.checkRules(ctx, a.by, a.project, a.row, a.Repo.In(q), a.via, updates); err != nil {
 		return err
 	}
 	if q != (gitstore.Quarantine{}) {
@@ -138,7 +138,7 @@ func (a *Attempt) Approve(ctx context.Context, q gitstore.Quarantine, updates []
 
 // Settle notes what is known to have become of an approved push and tells the
 // other rooms, in one transaction.
-func (a *Attempt) Settle(ctx context.Context, moved []gitstore.RefUpdate) error {
+func (a *PushSession) Settle(ctx context.Context, moved []gitstore.RefUpdate) error {
 	if a.push == nil {
 		return nil
 	}
@@ -146,16 +146,16 @@ func (a *Attempt) Settle(ctx context.Context, moved []gitstore.RefUpdate) error 
 }
 
 // Resolve is Settle for when git did not say what it did, and has ended.
-func (a *Attempt) Resolve(ctx context.Context) error {
+func (a *PushSession) Resolve(ctx context.Context) error {
 	if a.push == nil {
 		return nil
 	}
 	return a.s.resolve(ctx, a.Repo, a.project, a.by, *a.push)
 }
 
-// Close ends the attempt. A push that was approved and not settled is left to
+// Close ends the session. A push that was approved and not settled is left to
 // the job.
-func (a *Attempt) Close() {
+func (a *PushSession) Close() {
 	if err := a.ticket.Close(); err != nil {
 		a.s.deps.Log.Error("giving back the ticket of a push", "project_id", a.project.ID, "error", err)
 	}

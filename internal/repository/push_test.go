@@ -13,7 +13,7 @@ import (
 // it.
 func TestAPushThatIsSettledTwiceIsPublishedOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	repo := w.fill(t, repositorytest.Files{"a": "text"})
 	tip, err := repo.Ref(t.Context(), "refs/heads/main")
 	if err != nil {
@@ -21,7 +21,7 @@ func TestAPushThatIsSettledTwiceIsPublishedOnce(t *testing.T) {
 	}
 	p := w.known(t)
 	p.Role = access.Maintainer
-	a, err := w.repositories.Attempt(t.Context(), w.actor(access.Maintainer), p, repository.ViaHTTP)
+	a, err := w.repositories.BeginPush(t.Context(), w.actor(access.Maintainer), p, repository.ViaHTTP)
 	if err != nil {
 		t.Fatal(err)
 	}

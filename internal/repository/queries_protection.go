@@ -48,7 +48,7 @@ const (
 	sqlMemberOf = `select n.id from namespaces n where n.id = any($3::bigint[]) and not n.removal and ` + grant.NamespaceRole + ` >= 10`
 	// sqlStanding is the role of the person $1 in the project $3.
 	sqlStanding = `select ` + grant.ProjectRole + ` from projects p join namespaces n on n.id = p.namespace_id where p.id = $3`
-	// sqlLetIn is whether a group stands above a project or was let into it.
+	// sqlLetIn is whether a group stands above a project or has a share in it.
 	sqlLetIn = `select exists (select 1 from shares s where s.project_id = $1 and s.group_id = $2)
 		or exists (select 1 from projects p join namespaces n on n.id = p.namespace_id where p.id = $1 and n.lineage @> array[$2::bigint])`
 )

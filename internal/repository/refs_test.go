@@ -27,7 +27,7 @@ func names(t testing.TB, r *httpapitest.Reply) (all []string) {
 
 func TestABranchLivesThroughTheAPI(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	repo := w.fill(t, repositorytest.Files{"a": "1\n"})
 	dev, branches := w.as(t, access.Developer), w.at("/repository/branches")
 	var made struct {
@@ -87,7 +87,7 @@ func TestABranchLivesThroughTheAPI(t *testing.T) {
 
 func TestMergedBranchesGoButForProtectedOnes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	repo := w.fill(t, repositorytest.Files{"a": "1\n"})
 	boss, branches := w.as(t, access.Maintainer), w.at("/repository/branches")
 	for _, name := range []string{"merged", "kept"} {
@@ -114,7 +114,7 @@ func TestMergedBranchesGoButForProtectedOnes(t *testing.T) {
 // happens.
 func TestCI01_MergedBranchesGoForThoseWhoWouldBeLetInNow(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	repo := w.fill(t, repositorytest.Files{"a": "1\n"})
 	closed := projecttest.New(t, w.db, w.home.ID, projecttest.Named("closed"))
 	hidden := repositorytest.New(t, w.db, w.store, closed, repositorytest.Files{"a": "1\n"})
@@ -173,7 +173,7 @@ func TestCI01_MergedBranchesGoForThoseWhoWouldBeLetInNow(t *testing.T) {
 
 func TestATagLivesThroughTheAPI(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.fill(t, repositorytest.Files{"a": "1\n"})
 	dev, tags := w.as(t, access.Developer), w.at("/repository/tags")
 	var tag struct {
@@ -217,7 +217,7 @@ func TestATagLivesThroughTheAPI(t *testing.T) {
 // GI-06: whatever writes through the API is held against the same rules.
 func TestGI06_EveryWriterOfTheAPIIsHeldAgainstTheRules(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	repo := w.fill(t, repositorytest.Files{"a": "1\n"})
 	boss, dev := w.as(t, access.Maintainer), w.as(t, access.Developer)
 	boss.Do(t, "POST", w.at("/repository/branches"), `{"branch":"safe","ref":"main"}`).WantStatus(t, 201)

@@ -30,7 +30,7 @@ const (
 
 func TestARunnerIsCreatedByThoseWhoMayAndItsTokenShownOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, got := range []made{w.ofInstance(t), w.ofGroup(t), w.ofProject(t)} {
 		if !regexp.MustCompile(`^glrt-[A-Za-z0-9_-]{20}$`).MatchString(got.Token) || got.TokenExpiresAt != nil {
 			t.Errorf("got %+v", got)
@@ -76,7 +76,7 @@ func TestARunnerIsCreatedByThoseWhoMayAndItsTokenShownOnce(t *testing.T) {
 
 func TestWhatARunnerIsGiven(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	got := w.create(t, w.chief, map[string]any{
 		"runner_type": "project_type", "project_id": w.project.ID, "description": "box", "paused": true, "locked": true, "run_untagged": false,
 		"tag_list": []string{" docker", "docker", "linux "}, "access_level": "ref_protected", "maximum_timeout": 3600, "maintenance_note": "in the cellar",
@@ -90,7 +90,7 @@ func TestWhatARunnerIsGiven(t *testing.T) {
 
 func TestARunnerRegistersWithTheTokenOfAPlace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Do(t, "POST", "/runners", `{"token":"wrong"}`).Want(t, 403, `{"message":"403 Forbidden - invalid token supplied"}`)
 	w.Do(t, "POST", "/runners", `{}`).Want(t, 400, `{"error":"token is missing"}`)
 	type reset struct {
@@ -131,7 +131,7 @@ func TestARunnerRegistersWithTheTokenOfAPlace(t *testing.T) {
 
 func TestRegistrationTokensReplacedAtTheSameTimeLeaveOne(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, of := range []bus.Entity{bus.Instance(), w.group.Entity(), w.project.Entity()} {
 		for range 2 { // the first token of a place, and one in the place of another
 			tokens := make([]string, 8)
@@ -163,7 +163,7 @@ func TestRegistrationTokensReplacedAtTheSameTimeLeaveOne(t *testing.T) {
 
 func TestWhoReplacesARegistrationTokenLastHasTheOneThatWorks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	tx, err := w.db.Pool().Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +196,7 @@ func TestWhoReplacesARegistrationTokenLastHasTheOneThatWorks(t *testing.T) {
 
 func TestTheLifeOfARunnerAsTheRunnerSeesIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.ofInstance(t)
 	verify := map[string]any{"token": r.Token, "system_id": "s_1", "info": map[string]any{"version": "17.1", "platform": "linux"}}
 	for range 2 {
@@ -218,7 +218,7 @@ func TestTheLifeOfARunnerAsTheRunnerSeesIt(t *testing.T) {
 
 func TestATokenOfARunnerExpires(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	seconds := 7200
 	w.set(t, func(s *setting.Settings) { s.GroupRunnerTokenExpirationInterval = &seconds })
 	r := w.ofGroup(t)
@@ -236,7 +236,7 @@ func TestATokenOfARunnerExpires(t *testing.T) {
 
 func TestAContactIsWrittenDownLaterAndSeldom(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	made := w.ofInstance(t)
 	contacted := func() time.Time {
 		t.Helper()
@@ -303,7 +303,7 @@ func listed(t testing.TB, r *httpapitest.Reply) (ids []int64) {
 
 func TestWhoSeesWhichRunners(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	i, g, p := w.ofInstance(t), w.ofGroup(t), w.ofProject(t)
 	inProject, inGroup := "/projects/"+id(w.project.ID)+"/runners", "/groups/"+id(w.group.ID)+"/runners"
 	for _, c := range []struct {
@@ -345,7 +345,7 @@ func TestWhoSeesWhichRunners(t *testing.T) {
 
 func TestARunnerIsChangedByThoseWhoManageIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	i, g, p := w.ofInstance(t), w.ofGroup(t), w.ofProject(t)
 	for _, c := range []struct {
 		by *user.User
@@ -389,7 +389,7 @@ func TestARunnerIsChangedByThoseWhoManageIt(t *testing.T) {
 
 func TestCI08_ARunnerIsAssignedByThoseWhoManageBothEnds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	i, g, p := w.ofInstance(t), w.ofGroup(t), w.ofProject(t)
 	there := "/projects/" + id(w.other.ID) + "/runners"
 	assign := func(by *user.User, of made) *httpapitest.Reply {
@@ -418,7 +418,7 @@ func TestCI08_ARunnerIsAssignedByThoseWhoManageBothEnds(t *testing.T) {
 
 func TestCI08_ASharedRunnerIsManagedFromTheProjectThatItWasMadeFor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	p, third := w.ofProject(t), projecttest.New(t, w.db, w.group.ID, projecttest.Named("third"))
 	one, there := "/runners/"+id(p.ID), "/projects/"+id(w.other.ID)+"/runners"
 	projecttest.Join(t, w.db, third, w.friend, access.Maintainer)
@@ -460,7 +460,7 @@ func TestCI08_ASharedRunnerIsManagedFromTheProjectThatItWasMadeFor(t *testing.T)
 
 func TestCI08_ARunnerIsItsTokenAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	mine, yours := w.ofProject(t), w.ofGroup(t)
 	// Whatever else it says, it stays who it is.
 	w.Do(t, "POST", "/runners/verify", map[string]any{
@@ -486,7 +486,7 @@ func TestCI08_ARunnerIsItsTokenAlone(t *testing.T) {
 
 func TestCI09_ATokenOfARunnerOpensNothingButItsOwnRecord(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.ofInstance(t)
 	for _, header := range []string{"Private-Token", "Job-Token", "Runner-Token"} {
 		c := w.With(header, r.Token)
@@ -500,7 +500,7 @@ func TestCI09_ATokenOfARunnerOpensNothingButItsOwnRecord(t *testing.T) {
 
 func TestCI08_NoAnswerButTheFirstShowsAToken(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.ofProject(t)
 	for _, path := range []string{"/runners", "/runners/" + id(r.ID), "/projects/" + id(w.project.ID) + "/runners"} {
 		if got := w.as(t, w.chief).Do(t, "GET", path, nil); strings.Contains(got.Body, "token") {
@@ -520,7 +520,7 @@ func TestCI08_NoAnswerButTheFirstShowsAToken(t *testing.T) {
 
 func TestARunnerGoesWithItsLastProject(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	only, both := w.ofProject(t), w.ofProject(t)
 	w.as(t, w.owner).Do(t, "POST", "/projects/"+id(w.other.ID)+"/runners", map[string]any{"runner_id": both.ID}).WantStatus(t, 201)
 	tx, err := w.db.Pool().Begin(t.Context())
@@ -543,7 +543,7 @@ func TestARunnerGoesWithItsLastProject(t *testing.T) {
 
 func TestTheRunnersThatMayServeAProject(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	i, g, p := w.ofInstance(t), w.ofGroup(t), w.ofProject(t)
 	got, err := w.runners.Serving(t.Context(), runner.JobFacts{ProjectID: w.project.ID, GroupIDs: []int64{w.group.ID}}, 10)
 	if err != nil || len(got) != 3 || got[0].ID != g.ID || got[1].ID != p.ID || got[2].ID != i.ID || !slices.Equal(got[1].ProjectIDs, []int64{w.project.ID}) {

@@ -142,7 +142,7 @@ func (s *Service) Flush(ctx context.Context) error {
 }
 
 // Part flushes now and then, and once more when the process stops.
-func (s *Service) Part() lifecycle.Part {
+func (s *Service) Part() lifecycle.Component {
 	return lifecycle.Repeat("contacts of runners", s.deps.Log, flushEvery, flushTimeout, s.Flush)
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 // withApp turns the second factor on and returns what the app shows.
-func (w *world) withApp(t testing.TB, u *user.User) (code func() string) {
+func (w *fixture) withApp(t testing.TB, u *user.User) (code func() string) {
 	t.Helper()
 	if err := w.BeginSetup(t.Context(), u); err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func (w *world) withApp(t testing.TB, u *user.User) (code func() string) {
 	return code
 }
 
-func (w *world) begin(t testing.TB, u *user.User) secretbox.Secret {
+func (w *fixture) begin(t testing.TB, u *user.User) secretbox.Secret {
 	t.Helper()
 	e, err := w.Begin(t.Context(), u, here, "test")
 	if err != nil || e.Session != "" || e.Half == "" {
@@ -52,7 +52,7 @@ func (w *world) begin(t testing.TB, u *user.User) secretbox.Secret {
 }
 
 // both calls two functions which both wait for the row that a statement locks, lets them go on, and returns how many succeeded.
-func (w *world) both(t testing.TB, lock string, one, other func(context.Context) error) (succeeded int) {
+func (w *fixture) both(t testing.TB, lock string, one, other func(context.Context) error) (succeeded int) {
 	t.Helper()
 	results := make(chan error, 2)
 	undo := errors.New("undo")
@@ -92,7 +92,7 @@ func (w *world) both(t testing.TB, lock string, one, other func(context.Context)
 
 func TestACodeOfTheAppWorksOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db)
 	code := w.withApp(t, ann)
 	if e, err := w.Finish(t.Context(), w.begin(t, ann), code(), here, "test"); err != nil || e.Session == "" {
@@ -109,7 +109,7 @@ func TestACodeOfTheAppWorksOnce(t *testing.T) {
 
 func TestOfTwoWhoFinishHalfASignInOneGetsIn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db, usertest.With("two_factor_enabled", true))
 	codes, err := w.NewRecoveryCodes(t.Context(), access.Actor{Person: ann.Person()})
 	if err != nil {
@@ -133,7 +133,7 @@ func TestOfTwoWhoFinishHalfASignInOneGetsIn(t *testing.T) {
 // Not even somebody who moves rows from one account to another gets in.
 func TestARecoveryCodeOpensTheAccountItWasMadeFor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db, usertest.With("two_factor_enabled", true))
 	bob := usertest.New(t, w.db, usertest.With("two_factor_enabled", true))
 	codes, err := w.NewRecoveryCodes(t.Context(), access.Actor{Person: ann.Person()})
@@ -153,7 +153,7 @@ func TestARecoveryCodeOpensTheAccountItWasMadeFor(t *testing.T) {
 
 func TestWhoGivesUpTheFactorLeavesNothingOfIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db)
 	w.withApp(t, ann)
 	w.begin(t, ann)

@@ -8,7 +8,7 @@ import (
 
 func TestACodeComesTooLateForHalfASignIn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t)
 	ann.TwoFactorEnabled = true
 	e, err := w.Begin(t.Context(), ann, here, "test")

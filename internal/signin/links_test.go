@@ -10,7 +10,7 @@ import (
 
 func TestOfTwoWhoFollowAMailedLinkOneSetsThePassword(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db)
 	if err := w.Work(t.Context(), signin.MailArgs{UserID: ann.ID, Purpose: signin.ResetPassword}); err != nil {
 		t.Fatal(err)

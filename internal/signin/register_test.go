@@ -16,7 +16,7 @@ import (
 
 func TestStrangersRegisterOnlyWhereTheSettingsSaySo(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := signin.Registration{Name: "Ann", Username: "ann", Email: "ann@example.com", Password: "another staple 9"}
 	for _, open := range []bool{false, true} {
 		if err := w.settings.Update(t.Context(), access.Actor{}, func(now *setting.Settings) { now.SignupEnabled = open }); err != nil {
@@ -33,7 +33,7 @@ func TestStrangersRegisterOnlyWhereTheSettingsSaySo(t *testing.T) {
 
 func TestAdministratorsAreToldOfAccountsThatWait(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var root *user.User
 	for n := range 11 {
 		u := usertest.New(t, w.db, usertest.Admin(), usertest.With("last_activity_on", fmt.Sprintf("2024-04-%02d", n+1)))
@@ -101,7 +101,7 @@ func TestAdministratorsAreToldOfAccountsThatWait(t *testing.T) {
 
 func TestAnAccountThatDoesNotWaitIsNoNewsToAdministrators(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	if err := w.settings.Update(t.Context(), access.Actor{}, func(now *setting.Settings) { now.RequireAdminApprovalAfterUserSignup = false }); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // Each answer of a key has a higher number than the one before, also where two with the same number come at once.
 func TestASecurityKeyAndItsCopyDoNotBothAnswer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db)
 	challenge := func(asked []byte, err error) string {
 		t.Helper()

@@ -18,7 +18,7 @@ import (
 
 func TestALockOpensAfterItsPeriod(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	if err := w.settings.Update(t.Context(), access.Actor{}, func(now *setting.Settings) {
 		now.MaxLoginAttempts, now.FailedLoginAttemptsUnlockPeriodInMinutes = new(3), new(20)
 	}); err != nil {
@@ -65,7 +65,7 @@ func TestALockOpensAfterItsPeriod(t *testing.T) {
 
 func TestAnAdministratorOpensALock(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann, root := w.person(t), usertest.New(t, w.db, usertest.Admin())
 	for range 10 {
 		if err := w.try(t, ann.Username, wrong); !fault.Is(err, fault.Unauthenticated) {
@@ -91,7 +91,7 @@ func TestAnAdministratorOpensALock(t *testing.T) {
 // Whoever reads the account's mail is not kept out by those who guess.
 func TestANewPasswordOpensALock(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t)
 	for range 12 {
 		_ = w.try(t, ann.Username, wrong)
@@ -112,7 +112,7 @@ func TestANewPasswordOpensALock(t *testing.T) {
 
 func TestARightPasswordForgetsTheWrongOnes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t)
 	for range 4 {
 		for range 9 {
@@ -129,7 +129,7 @@ func TestARightPasswordForgetsTheWrongOnes(t *testing.T) {
 // Guessing many names from one place ends, too; a neighbour is not kept out.
 func TestAnAddressThatGuessesIsKeptOut(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t)
 	from := func(n int) netip.Addr { return netip.MustParseAddr(fmt.Sprintf("2001:db8::%x", n)) } // one subscriber
 	for n := range 100 {
@@ -152,7 +152,7 @@ func TestAnAddressThatGuessesIsKeptOut(t *testing.T) {
 // The right password is not enough, and neither is one that was right a moment ago.
 func TestWhoMayNotSignInGetsNoSession(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t)
 	const fine = fault.Internal // no kind that is refused
 	for set, want := range map[string]fault.Kind{
@@ -187,7 +187,7 @@ func TestWhoMayNotSignInGetsNoSession(t *testing.T) {
 
 func TestWhatWasBegunEndsByItself(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t)
 	ann.TwoFactorEnabled = true
 	e, err := w.Begin(t.Context(), ann, here, "test")
@@ -236,7 +236,7 @@ func TestWhatWasBegunEndsByItself(t *testing.T) {
 
 func TestHalfASignInIsFinishedInTime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t)
 	ann.TwoFactorEnabled = true
 	codes, err := w.NewRecoveryCodes(t.Context(), access.Actor{Person: ann.Person()})
@@ -279,7 +279,7 @@ func secretIn(text string) string {
 // by the next try.
 func TestAMailThatIsSentAgainReplacesTheFirst(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db, usertest.Unconfirmed())
 	args := signin.MailArgs{UserID: ann.ID, Purpose: signin.ConfirmAddress}
 	send := func() {
@@ -316,7 +316,7 @@ func TestAMailThatIsSentAgainReplacesTheFirst(t *testing.T) {
 // Nobody's inbox is filled by others.
 func TestMailsToOneAddressAreFew(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := w.person(t)
 	for _, address := range []string{ann.Email, "nobody@example.com"} {
 		for n := range 6 {

@@ -32,14 +32,14 @@ import (
 
 type h = map[string]any
 
-func (w *world) create(t testing.TB, c *httpapitest.Client, userID int64, body h) made {
+func (w *fixture) create(t testing.TB, c *httpapitest.Client, userID int64, body h) made {
 	t.Helper()
 	return httpapitest.JSON[made](t, c.Do(t, http.MethodPost, "/users/"+id(userID)+"/personal_access_tokens", body).WantStatus(t, http.StatusCreated))
 }
 
 func TestAnAdministratorCreatesATokenForSomeone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	root := w.as(t, w.root)
 	path := "/users/" + id(w.ada.ID) + "/personal_access_tokens"
 	reply := root.Do(t, http.MethodPost, path, h{"name": "ci", "scopes": []string{"read_api", "api", "api"}, "expires_at": "2024-06-01"})
@@ -89,7 +89,7 @@ func TestAnAdministratorCreatesATokenForSomeone(t *testing.T) {
 
 func TestCreationIsRefusedInOrder(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	root, ada := w.as(t, w.root, access.ScopeAPI, access.ScopeSudo), w.as(t, w.ada)
 	blocked, pending := usertest.New(t, w.db, usertest.In(user.Blocked)), usertest.New(t, w.db, usertest.In(user.Pending))
 	ghost := usertest.New(t, w.db, usertest.With("kind", "ghost"))
@@ -143,7 +143,7 @@ func TestCreationIsRefusedInOrder(t *testing.T) {
 
 func TestTheScopesOnOfferAreThoseOfAccess(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, e := range w.tokens.Endpoints() {
 		for _, p := range e.Params {
 			if e.Route == "POST /users/{user_id:digits}/personal_access_tokens" && p.Name == "scopes" {
@@ -161,7 +161,7 @@ func TestTheScopesOnOfferAreThoseOfAccess(t *testing.T) {
 
 func TestThePrefixFollowsTheSetting(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	root := w.as(t, w.root)
 	old := w.create(t, root, w.ada.ID, h{"name": "a", "scopes": "api"})
 	for _, prefix := range []string{"", "acme_"} {
@@ -177,7 +177,7 @@ func TestThePrefixFollowsTheSetting(t *testing.T) {
 
 func TestPeopleCreateTokensOfLimitedScope(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ada := w.as(t, w.ada)
 	bot := usertest.New(t, w.db, usertest.With("kind", "project_bot"))
 	const path = "/user/personal_access_tokens"
@@ -205,7 +205,7 @@ func TestPeopleCreateTokensOfLimitedScope(t *testing.T) {
 
 func TestAHostedInstanceMakesNoTokensOfLimitedScope(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(d *token.Deps) {
+	w := newFixture(t, func(d *token.Deps) {
 		s := settingtest.Deps(t, d.DB)
 		s.Instance.Hosted = true
 		d.Settings = setting.New(s)
@@ -221,7 +221,7 @@ func TestAHostedInstanceMakesNoTokensOfLimitedScope(t *testing.T) {
 // renews, by design, and revokes what it replaces.
 func TestTK03_ATokenMakesNoStrongerOrLongerOne(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	other := usertest.New(t, w.db, usertest.Named("boss"), usertest.Admin())
 	short := w.secret(t, w.root)
 	w.ofSecret(t, short, "expires_at = '2024-05-09'")
@@ -292,7 +292,7 @@ func TestTK03_ATokenMakesNoStrongerOrLongerOne(t *testing.T) {
 
 func TestTheShellCreatesTokensOfAnyScope(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	at := time.Date(2024, 6, 1, 17, 0, 0, 0, time.UTC)
 	got, secret, err := w.tokens.Create(t.Context(), access.Actor{}, w.root.ID,
 		token.Draft{Name: "shell", Scopes: access.Scopes{access.ScopeAPI, access.ScopeSudo}, ExpiresAt: &at})
@@ -313,7 +313,7 @@ func TestTheShellCreatesTokensOfAnyScope(t *testing.T) {
 
 func TestTK08_ASecretIsShownOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	root := w.as(t, w.root)
 	one := w.create(t, root, w.ada.ID, h{"name": "a", "scopes": "api"})
 	two := httpapitest.JSON[made](t, root.Do(t, http.MethodPost, "/users/"+id(w.ada.ID)+"/impersonation_tokens",
@@ -358,7 +358,7 @@ func TestTK08_ASecretIsShownOnce(t *testing.T) {
 
 func TestTokensAreListed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	root, ada := w.secret(t, w.root), w.secret(t, w.ada)
 	seed := func(u *user.User, name, set string) int64 {
 		secret := w.secret(t, u)
@@ -424,7 +424,7 @@ func TestTokensAreListed(t *testing.T) {
 
 func TestATokenIsShownToItsOwnerAndAdministrators(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	root, ada, acting := w.secret(t, w.root), w.secret(t, w.ada), w.secret(t, w.ada)
 	w.ofSecret(t, acting, "impersonation = true")
 	for name, c := range map[string]struct {
@@ -457,7 +457,7 @@ func TestATokenIsShownToItsOwnerAndAdministrators(t *testing.T) {
 
 func TestEveryTokenMaySeeAndRevokeItself(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, scope := range access.PersonalScopes(true) {
 		secret := w.secret(t, w.root, scope)
 		got := httpapitest.JSON[made](t, w.with(secret).Do(t, http.MethodGet, "/personal_access_tokens/self", nil).WantStatus(t, 200))
@@ -486,7 +486,7 @@ func TestEveryTokenMaySeeAndRevokeItself(t *testing.T) {
 
 func TestATokenIsRevokedByItsOwnerAndAdministrators(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	root, ada := w.as(t, w.root), w.as(t, w.ada)
 	own, acting, foreign := w.idOf(t, w.secret(t, w.ada)), w.secret(t, w.ada), w.idOf(t, w.secret(t, w.root))
 	w.ofSecret(t, acting, "impersonation = true")
@@ -531,7 +531,7 @@ func TestATokenIsRevokedByItsOwnerAndAdministrators(t *testing.T) {
 
 func TestRotationReplacesAToken(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	secret := w.secret(t, w.ada, access.ScopeAPI, access.ScopeReadUser)
 	w.ofSecret(t, secret, "name = 'mine'")
 	old := w.idOf(t, secret)
@@ -563,7 +563,7 @@ func TestRotationReplacesAToken(t *testing.T) {
 
 func TestRotationIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	root, ada := w.as(t, w.root), w.as(t, w.ada)
 	bot := usertest.New(t, w.db, usertest.With("kind", "project_bot"))
 	own, foreign := w.secret(t, w.ada), w.secret(t, w.root)
@@ -613,7 +613,7 @@ func TestRotationIsRefused(t *testing.T) {
 
 func TestOfManyRotationsOneWins(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	client, target := w.as(t, w.ada), w.idOf(t, w.secret(t, w.ada))
 	replies := make([]*httpapitest.Reply, 12)
 	var all sync.WaitGroup
@@ -639,7 +639,7 @@ func TestOfManyRotationsOneWins(t *testing.T) {
 
 func TestATokenThatIsRotatedTwiceTakesItsFamilyDown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	first := w.secret(t, w.ada)
 	rotate := func(secret string) *httpapitest.Reply {
 		return w.with(secret).Do(t, http.MethodPost, "/personal_access_tokens/self/rotate", nil)
@@ -667,7 +667,7 @@ func TestATokenThatIsRotatedTwiceTakesItsFamilyDown(t *testing.T) {
 
 func TestReuseIsFoundWhileTheFamilyRotates(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for range 5 {
 		first := w.secret(t, w.ada)
 		second := httpapitest.JSON[made](t, w.with(first).Do(t, http.MethodPost, "/personal_access_tokens/self/rotate", nil).WantStatus(t, 200))
@@ -686,7 +686,7 @@ func TestReuseIsFoundWhileTheFamilyRotates(t *testing.T) {
 
 func TestImpersonationTokens(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	root, ada := w.as(t, w.root), w.as(t, w.ada)
 	path := "/users/" + id(w.ada.ID) + "/impersonation_tokens"
 	reply := root.Do(t, http.MethodPost, path, h{"name": "support", "scopes": []string{"api"}, "expires_at": "2024-05-04"})
@@ -770,7 +770,7 @@ func TestImpersonationTokens(t *testing.T) {
 
 func TestTokensGoWithTheirAccount(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.secret(t, w.ada)
 	if _, _, err := w.tokens.StartSession(t.Context(), w.ada.ID, address, ""); err != nil {
 		t.Fatal(err)
@@ -784,7 +784,7 @@ func TestTokensGoWithTheirAccount(t *testing.T) {
 
 func TestAnActIsUndoneWhenItCannotBeRecorded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(d *token.Deps) {
+	w := newFixture(t, func(d *token.Deps) {
 		d.Bus = bus.New()
 		bus.On(d.Bus, func(context.Context, pgx.Tx, token.Event) error { return errors.New("no room in the trail") })
 	})

@@ -77,9 +77,9 @@ func (s *Service) admit(u *user.User, c access.Credential, whole bool) (access.A
 		return access.Actor{}, err
 	}
 	if today := midnight(now); u.LastActivityOn == nil || u.LastActivityOn.Before(today) {
-		s.touches.person(u.ID, now)
+		s.lastUsed.person(u.ID, now)
 	}
-	a := access.Actor{Person: s.person(u, c), Credential: c, Account: &u.Standing}
+	a := access.Actor{Person: s.person(u, c), Credential: c, Account: &u.AccountState}
 	if whole {
 		a.Account = u
 	}
@@ -160,7 +160,7 @@ func (s *Service) personal(ctx context.Context, p access.Presented) (*user.User,
 		return nil, access.Credential{}, err
 	}
 	if b.LastUsedAt == nil || now.Sub(*b.LastUsedAt) >= lastUsedEvery {
-		s.touches.token(b.TokenID, now)
+		s.lastUsed.token(b.TokenID, now)
 	}
 	return u, b.credential(), nil
 }
@@ -177,10 +177,10 @@ func (s *Service) bearer(ctx context.Context, p access.Presented) (*user.User, b
 		return &row.User, row.bearer, err
 	}
 	row, err := postgres.One[struct {
-		user.Standing
+		user.AccountState
 		bearer
 	}](ctx, s.deps.DB, sqlBearer, digest)
-	return &user.User{Standing: row.Standing}, row.bearer, err
+	return &user.User{AccountState: row.AccountState}, row.bearer, err
 }
 
 func (s *Service) usable(ctx context.Context, b *bearer, now time.Time, p access.Presented) error {

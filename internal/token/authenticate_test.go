@@ -66,7 +66,7 @@ var presentations = map[string]func(c *httpapitest.Client, path, secret string) 
 
 func TestTK01_ScopesHoldForEveryPresentation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	secrets := map[string]string{}
 	for _, scope := range access.PersonalScopes(true) {
 		secrets[string(scope)] = w.secret(t, w.root, scope)
@@ -107,7 +107,7 @@ func TestTK01_ScopesHoldForEveryPresentation(t *testing.T) {
 
 func TestTK01_BasicAndBodiesDoNotAuthenticate(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	secret := w.secret(t, w.ada)
 	for _, place := range []string{"Basic password", "Basic username", "Deploy-Token", "Job-Token", "job_token"} {
 		client, path := presentations[place](w.Client, "/probe", secret)
@@ -121,7 +121,7 @@ func TestTK01_BasicAndBodiesDoNotAuthenticate(t *testing.T) {
 
 func TestTheWholeAccountIsReadWhereTheEndpointAsksForIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	cookie, _, err := w.tokens.StartSession(t.Context(), w.ada.ID, address, "")
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestTheWholeAccountIsReadWhereTheEndpointAsksForIt(t *testing.T) {
 
 func TestTheFirstCredentialDecides(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ada, root := w.secret(t, w.ada), w.secret(t, w.root)
 	cookie, _, err := w.tokens.StartSession(t.Context(), w.root.ID, address, "")
 	if err != nil {
@@ -160,7 +160,7 @@ func TestTheFirstCredentialDecides(t *testing.T) {
 
 func TestAuthenticationFailuresSayWhy(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Do(t, http.MethodGet, "/probe", nil).Want(t, http.StatusUnauthorized, unauthorized)
 	w.with("svcpat-"+secretbox.RandomToken(20)).Do(t, http.MethodGet, "/probe", nil).Want(t, http.StatusUnauthorized, unauthorized)
 	w.with("nonsense").Do(t, http.MethodGet, "/probe", nil).Want(t, http.StatusUnauthorized, unauthorized)
@@ -179,7 +179,7 @@ func TestImpersonationTokensObeyTheSwitch(t *testing.T) {
 	t.Parallel()
 	const off = "Token is an impersonation token but impersonation was disabled."
 	for _, on := range []bool{true, false} {
-		w := newWorld(t, func(d *token.Deps) { d.Impersonation = on })
+		w := newFixture(t, func(d *token.Deps) { d.Impersonation = on })
 		secret, revoked := w.secret(t, w.ada), w.secret(t, w.ada)
 		w.ofSecret(t, secret, "impersonation = true")
 		w.ofSecret(t, revoked, "impersonation = true, revoked_at = now()")
@@ -196,14 +196,14 @@ func TestImpersonationTokensObeyTheSwitch(t *testing.T) {
 
 func TestPersonalTokensCanBeSwitchedOff(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	client := w.as(t, w.ada)
 	w.set(t, func(s *setting.Settings) { s.DisablePersonalAccessTokens = true })
 	client.Do(t, http.MethodGet, "/probe", nil).Want(t, http.StatusUnauthorized, unauthorized)
 }
 
 // stub resolves one secret of a kind that another room owns.
-func stub(w *world, kind access.Kind, secret string, u *user.User) {
+func stub(w *fixture, kind access.Kind, secret string, u *user.User) {
 	s := &resolver{w.db, kind, secret, u.ID}
 	if kind == access.OAuthToken {
 		w.oauth.Resolver = s
@@ -232,7 +232,7 @@ func (s *resolver) Bearer(ctx context.Context, p access.Presented) (*user.User, 
 
 func TestAU10_AccountStatesHoldForEveryKindOfCredential(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	u := usertest.New(t, w.db, usertest.Named("target"))
 	oauth, job := strings.Repeat("0123456789abcdef", 4), "job-"+secretbox.RandomToken(30)
 	stub(w, access.OAuthToken, oauth, u)
@@ -313,7 +313,7 @@ func TestAU10_AccountStatesHoldForEveryKindOfCredential(t *testing.T) {
 
 func TestAU10_ARefusedAccountIsNotRevivedByUse(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	u := usertest.New(t, w.db, usertest.In(user.Deactivated))
 	w.as(t, u).Do(t, http.MethodGet, "/probe", nil).WantStatus(t, http.StatusForbidden)
 	if err := w.tokens.Flush(t.Context()); err != nil {
@@ -327,7 +327,7 @@ func TestAU10_ARefusedAccountIsNotRevivedByUse(t *testing.T) {
 
 func TestAU09_NothingInTheTablesAuthenticates(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	client := w.as(t, w.root)
 	client.Do(t, http.MethodPost, "/users/"+id(w.ada.ID)+"/personal_access_tokens", map[string]any{"name": "t", "scopes": []string{"api"}}).
 		WantStatus(t, http.StatusCreated)
@@ -366,7 +366,7 @@ func TestAU09_NothingInTheTablesAuthenticates(t *testing.T) {
 
 func TestTK10_EachKindOfSecretFitsItsOwnSlotsOnly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	oauth, job := strings.Repeat("0123456789abcdef", 4), secretbox.RandomToken(24)
 	stub(w, access.OAuthToken, oauth, w.ada)
 	stub(w, access.JobToken, job, w.ada)
@@ -404,7 +404,7 @@ func TestTK10_EachKindOfSecretFitsItsOwnSlotsOnly(t *testing.T) {
 
 func TestTK10_TheDigestIncludesTheKind(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	cookie, _, err := w.tokens.StartSession(t.Context(), w.ada.ID, address, "test")
 	if err != nil {
 		t.Fatal(err)
@@ -419,7 +419,7 @@ func TestTK10_TheDigestIncludesTheKind(t *testing.T) {
 
 func TestTK10_OnlyTextIsASecret(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	secret := w.secret(t, w.ada)
 	for _, query := range []string{
 		"private_token[]=" + secret, "private_token[a]=" + secret, "private_token=" + secret + "&private_token=" + secret,
@@ -434,7 +434,7 @@ func TestTK10_OnlyTextIsASecret(t *testing.T) {
 
 func TestTK10_EachKindHasItsOwnLifetime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	secret := w.secret(t, w.ada)
 	w.ofSecret(t, secret, "expires_at = '2024-05-03'")
 	cookie, _, err := w.tokens.StartSession(t.Context(), w.ada.ID, address, "test")
@@ -457,7 +457,7 @@ func TestTK10_EachKindHasItsOwnLifetime(t *testing.T) {
 
 func TestTK06_ARevokedTokenIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	secret, other := w.secret(t, w.ada), w.secret(t, w.ada)
 	w.with(secret).Do(t, http.MethodGet, "/probe", nil).WantStatus(t, http.StatusOK)
 	w.with(other).Do(t, http.MethodDelete, "/personal_access_tokens/"+id(w.idOf(t, secret)), nil).Want(t, http.StatusNoContent, "")
@@ -466,7 +466,7 @@ func TestTK06_ARevokedTokenIsRefusedAtOnce(t *testing.T) {
 
 func TestTK05_SudoIsRefusedInOrder(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	blocked := usertest.New(t, w.db, usertest.Named("mallory"), usertest.In(user.Blocked))
 	oauth, job := strings.Repeat("0123456789abcdef", 4), secretbox.RandomToken(24)
 	stub(w, access.OAuthToken, oauth, w.root)
@@ -526,7 +526,7 @@ func TestTK05_SudoIsRefusedInOrder(t *testing.T) {
 
 func TestTK05_ADemotedAdministratorHasNoSudo(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	client := w.as(t, w.root, access.ScopeAPI, access.ScopeSudo).With("Sudo", "ada")
 	wantIn(t, client.Do(t, http.MethodGet, "/probe", nil), w.ada)
 	w.exec(t, "update users set admin = false where id = $1", w.root.ID)
@@ -535,7 +535,7 @@ func TestTK05_ADemotedAdministratorHasNoSudo(t *testing.T) {
 
 func TestTK05_TheTrailKeepsBothIDs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.as(t, w.root, access.ScopeSudo).With("Sudo", "ada").
 		Do(t, http.MethodPost, "/user/personal_access_tokens", map[string]any{"name": "k", "scopes": []string{"k8s_proxy"}}).
 		WantStatus(t, http.StatusCreated)
@@ -548,7 +548,7 @@ func TestTK05_TheTrailKeepsBothIDs(t *testing.T) {
 
 func TestAdminModeAsksForTheScope(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	plain, mode := w.as(t, w.root, access.ScopeAPI, access.ScopeSudo), w.as(t, w.root, access.ScopeAPI, access.ScopeSudo, access.ScopeAdminMode)
 	for _, c := range []*httpapitest.Client{plain, mode} {
 		c.Do(t, http.MethodGet, "/probe/admin", nil).WantStatus(t, http.StatusOK)
@@ -562,7 +562,7 @@ func TestAdminModeAsksForTheScope(t *testing.T) {
 
 func TestASessionWritesOnlyWithItsCSRFValue(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	cookie, csrf, err := w.tokens.StartSession(t.Context(), w.ada.ID, address, "test")
 	if err != nil {
 		t.Fatal(err)
@@ -590,7 +590,7 @@ func TestASessionWritesOnlyWithItsCSRFValue(t *testing.T) {
 
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	start := func(u *user.User) (*httpapitest.Client, secretbox.Secret) {
 		cookie, _, err := w.tokens.StartSession(t.Context(), u.ID, netip.Addr{}, strings.Repeat("é\x00", 600))
 		if err != nil {
@@ -622,7 +622,7 @@ func TestSessionsEnd(t *testing.T) {
 
 func TestASessionIsEndedByItsOwnerAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	cookie, _, err := w.tokens.StartSession(t.Context(), w.ada.ID, address, "test")
 	if err != nil {
 		t.Fatal(err)
@@ -645,7 +645,7 @@ func TestASessionIsEndedByItsOwnerAlone(t *testing.T) {
 // A token was made by who was let in; a session waits for the factor.
 func TestASessionOpensNothingWhileItsOwnerOwesAFactor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	cookie, _, err := w.tokens.StartSession(t.Context(), w.ada.ID, address, "test")
 	if err != nil {
 		t.Fatal(err)
@@ -683,7 +683,7 @@ func TestASessionOpensNothingWhileItsOwnerOwesAFactor(t *testing.T) {
 
 func TestAUsedSessionLivesOn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	cookie, _, err := w.tokens.StartSession(t.Context(), w.ada.ID, address, "test")
 	if err != nil {
 		t.Fatal(err)
@@ -702,7 +702,7 @@ func TestAUsedSessionLivesOn(t *testing.T) {
 
 func TestUseIsWrittenDownNowAndThen(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	secret := w.secret(t, w.ada)
 	cookie, _, err := w.tokens.StartSession(t.Context(), w.ada.ID, address, "test")
 	if err != nil {
@@ -750,7 +750,7 @@ func TestUseIsWrittenDownNowAndThen(t *testing.T) {
 
 func TestThePartFlushesWhenItStops(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	part := w.tokens.Part()
 	if err := part.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -767,7 +767,7 @@ func TestThePartFlushesWhenItStops(t *testing.T) {
 
 func TestUnknownKindsAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, kinds := range [][]access.Kind{nil, {access.OAuthToken}, {access.JobToken}, {"made up"}, {access.JobToken, access.OAuthToken}} {
 		_, err := w.tokens.Authenticate(t.Context(), access.Presented{Secret: w.secret(t, w.ada), Kinds: kinds})
 		if !fault.Is(err, fault.Unauthenticated) {
@@ -777,7 +777,7 @@ func TestUnknownKindsAreRefused(t *testing.T) {
 }
 
 func BenchmarkAuthenticate(b *testing.B) {
-	w := newWorld(b)
+	w := newFixture(b)
 	secret := w.secret(b, w.ada)
 	w.ofSecret(b, secret, "last_used_at = $2", w.now)
 	w.exec(b, "update users set last_activity_on = $1", w.now)

@@ -44,7 +44,7 @@ type Service struct {
 	baseURL   string
 	title     string
 	resolvers map[access.Kind]resolve
-	touches   touches
+	lastUsed  lastUsed
 }
 
 // New puts the room together.

@@ -147,7 +147,7 @@ func (s *Service) browser(ctx context.Context, cookie string) (*browser, access.
 		return nil, access.Credential{}, err
 	}
 	if now.Sub(b.LastSeenAt) >= lastSeenEvery {
-		s.touches.session(b.SessionID, now)
+		s.lastUsed.session(b.SessionID, now)
 	}
 	return &b, access.Credential{Kind: access.Session, ID: b.SessionID}, nil
 }

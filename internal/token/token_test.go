@@ -130,7 +130,7 @@ func TestTK03_AChildIsNeverStrongerThanItsMaker(t *testing.T) {
 			Scopes: rapid.SliceOfDistinct(rapid.SampledFrom(all), rapid.ID).Draw(t, "maker"),
 		}
 		child := access.Scopes(rapid.SliceOfDistinct(rapid.SampledFrom(all), rapid.ID).Draw(t, "child"))
-		owner := &user.User{Standing: user.Standing{Admin: rapid.Bool().Draw(t, "admin")}}
+		owner := &user.User{AccountState: user.AccountState{Admin: rapid.Bool().Draw(t, "admin")}}
 		now := time.Date(2024, 5, 2, 12, 0, 0, 0, time.UTC)
 		d := Draft{Name: "child", Scopes: child, ExpiresAt: &now}
 		if checkPower(maker, child) != nil || d.check(owner, now) != nil {

@@ -77,13 +77,13 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 		}, s.handleDisableTwoFactor),
 		s.decision("approve", "Approve a user who signed up.", "You are not allowed to approve a user", http.StatusCreated,
 			func(ctx context.Context, by access.Actor, id int64) error {
-				_, err := s.Move(ctx, by, id, Approve)
+				_, err := s.Transition(ctx, by, id, Approve)
 				return err
 			}),
 		s.decision("reject", "Reject a user who signed up.", "You are not allowed to reject a user", http.StatusOK, s.Reject),
 	}
 	for _, m := range []struct {
-		move    Move
+		move    Transition
 		summary string
 	}{
 		{Block, "Block a user."}, {Unblock, "Unblock a user."}, {Ban, "Ban a user."}, {Unban, "Unban a user."},
@@ -93,7 +93,7 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 			Route: "POST /users/{id:digits}/" + string(m.move), Needs: access.Administer, AfterParams: true,
 			Status: http.StatusCreated, Summary: m.summary,
 		}, func(ctx context.Context, call httpapi.Call[*User, Ref]) (*bool, error) {
-			return s.Move(ctx, call.Actor, call.Subject.ID, m.move)
+			return s.Transition(ctx, call.Actor, call.Subject.ID, m.move)
 		}))
 	}
 	return slices.Concat(own, s.emailEndpoints(), s.sshKeyEndpoints(), s.gpgKeyEndpoints(), s.attributeEndpoints(),

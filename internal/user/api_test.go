@@ -25,8 +25,8 @@ import (
 	"stithy/internal/user/usertest"
 )
 
-// world is an instance with one administrator.
-type world struct {
+// fixture is an instance with one administrator.
+type fixture struct {
 	db       *postgres.DB
 	users    *user.Service
 	registry *jobqueue.Registry
@@ -36,9 +36,9 @@ type world struct {
 	log      *bytes.Buffer
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &world{db: postgrestest.New(t), registry: jobqueue.NewRegistry(), log: &bytes.Buffer{}}
+	w := &fixture{db: postgrestest.New(t), registry: jobqueue.NewRegistry(), log: &bytes.Buffer{}}
 	log := slog.New(slog.NewTextHandler(w.log, nil))
 	var err error
 	if w.queue, err = jobqueue.New(w.db, w.registry, log, 2); err != nil {
@@ -59,9 +59,9 @@ func newWorld(t *testing.T) *world {
 }
 
 // as calls with the account behind the actor, as authentication would.
-func (w *world) as(u *user.User) *httpapitest.Client { return w.client.AsAccount(*u.Person(), u) }
+func (w *fixture) as(u *user.User) *httpapitest.Client { return w.client.AsAccount(*u.Person(), u) }
 
-func (w *world) audited(t *testing.T, entity int64) []string {
+func (w *fixture) audited(t *testing.T, entity int64) []string {
 	t.Helper()
 	types, err := postgres.Values[string](t.Context(), w.db,
 		`select event_type from audit_events where entity_type = 'User' and entity_id = $1 order by id`, entity)
@@ -73,7 +73,7 @@ func (w *world) audited(t *testing.T, entity int64) []string {
 
 func TestAnAdministratorCreatesAUser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	reply := w.as(w.root).Do(t, "POST", "/users", map[string]any{
 		"email": "Ann@Example.com", "username": "ann", "name": "Ann Lee", "password": "horse battery 9", "skip_confirmation": true,
 		"admin": true, "bio": "Smith", "projects_limit": 7, "provider": "saml", "extern_uid": "42", "external": true,
@@ -112,7 +112,7 @@ func TestAnAdministratorCreatesAUser(t *testing.T) {
 
 func TestCreatingAUserIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	usertest.New(t, w.db, usertest.Named("taken"))
 	complete := func(changes map[string]any) map[string]any {
 		body := map[string]any{"email": "new@example.com", "username": "new", "name": "New", "force_random_password": true}
@@ -164,7 +164,7 @@ func TestCreatingAUserIsRefused(t *testing.T) {
 // The users group checks the administrator after the parameters.
 func TestTheOrderOfRefusalsWhenCreatingAUser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db)
 	full := map[string]any{"email": "n@example.com", "username": "n", "name": "N", "force_random_password": true}
 	w.client.Do(t, "POST", "/users", map[string]any{}).Want(t, 401, `{"message":"401 Unauthorized"}`)
@@ -177,7 +177,7 @@ func TestTheOrderOfRefusalsWhenCreatingAUser(t *testing.T) {
 
 func TestTheThreeFormsOfAUser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db, usertest.Named("ann"), usertest.With("job_title", "Smith"), usertest.With("organization", "Forge"))
 	bob := usertest.New(t, w.db, usertest.Named("bob"), usertest.With("private_profile", true))
 	keys := func(r *httpapitest.Reply) map[string]any {
@@ -230,7 +230,7 @@ func TestTheThreeFormsOfAUser(t *testing.T) {
 
 func TestStrangersMayOnlyLookAUsernameUp(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db, usertest.Named("ann"))
 	usertest.New(t, w.db, usertest.Named("gone"), usertest.In(user.Blocked))
 	refused := `{"message":"403 Forbidden - Not authorized to access /api/v4/users"}`
@@ -259,7 +259,7 @@ func usernames(t *testing.T, r *httpapitest.Reply) string {
 
 func TestTheListIsFiltered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db, usertest.Named("ann"), usertest.With("name", "Ann Lee"), usertest.With("public_email", "ann@example.com"))
 	usertest.New(t, w.db, usertest.Named("anna"), usertest.With("name", "Anna"), usertest.With("external", true))
 	usertest.New(t, w.db, usertest.Named("bob"), usertest.With("name", "Hannah"), usertest.In(user.Blocked))
@@ -321,7 +321,7 @@ func TestTheListIsFiltered(t *testing.T) {
 
 func TestKeysetPagesWalkTheWholeListOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for i := range 7 {
 		usertest.New(t, w.db, usertest.With("name", "Twin"), usertest.Named(fmt.Sprintf("u%d", i)))
 	}
@@ -360,7 +360,7 @@ func TestKeysetPagesWalkTheWholeListOnce(t *testing.T) {
 
 func TestAKeysetPageHasTwentyAccountsUnlessMoreAreAskedFor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	if _, err := w.db.Exec(t.Context(), `
 		insert into users (username, name, email, projects_limit, created_at, updated_at)
 		select 'n' || n, 'N', 'n' || n || '@example.com', 1, now(), now() from generate_series(1, 110) n`); err != nil {
@@ -380,7 +380,7 @@ func TestAKeysetPageHasTwentyAccountsUnlessMoreAreAskedFor(t *testing.T) {
 
 func TestTheListStillTurnsPagesByOffsetAndSaysThatThisEnds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for range 4 {
 		usertest.New(t, w.db)
 	}
@@ -399,7 +399,7 @@ func TestTheListStillTurnsPagesByOffsetAndSaysThatThisEnds(t *testing.T) {
 
 func TestCustomAttributesNarrowTheListAndAreShownWhenAskedFor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann, bob := usertest.New(t, w.db, usertest.Named("ann")), usertest.New(t, w.db, usertest.Named("bob"))
 	for _, a := range []struct {
 		id         int64
@@ -434,7 +434,7 @@ func TestCustomAttributesNarrowTheListAndAreShownWhenAskedFor(t *testing.T) {
 
 func TestAUserIsModified(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db, usertest.Named("ann"))
 	usertest.New(t, w.db, usertest.Named("bob"))
 	path := fmt.Sprintf("/users/%d", ann.ID)
@@ -458,7 +458,7 @@ func TestAUserIsModified(t *testing.T) {
 
 func TestThePrimaryAddressChangesToASecondaryOneOnly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db, usertest.Named("ann"))
 	path := fmt.Sprintf("/users/%d", ann.ID)
 	put := func(body map[string]any) *httpapitest.Reply { return w.as(w.root).Do(t, "PUT", path, body) }
@@ -484,7 +484,7 @@ func TestThePrimaryAddressChangesToASecondaryOneOnly(t *testing.T) {
 
 func TestAPasswordThatSomeoneElseChoseMustBeChanged(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db)
 	w.as(w.root).Do(t, "PUT", fmt.Sprintf("/users/%d", ann.ID), map[string]any{"password": "correct horse 1"}).WantStatus(t, 200)
 	w.as(w.root).Do(t, "PUT", fmt.Sprintf("/users/%d", w.root.ID), map[string]any{"password": "correct horse 1"}).WantStatus(t, 200)
@@ -500,7 +500,7 @@ func TestAPasswordThatSomeoneElseChoseMustBeChanged(t *testing.T) {
 
 func TestStatesAreMovedOverTheAPI(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db)
 	pending := usertest.New(t, w.db, usertest.In(user.Pending))
 	post := func(id int64, verb string) *httpapitest.Reply {
@@ -536,7 +536,7 @@ func TestStatesAreMovedOverTheAPI(t *testing.T) {
 
 func TestTheSecondFactorIsTakenOff(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db, usertest.With("two_factor_enabled", true))
 	path := fmt.Sprintf("/users/%d/disable_two_factor", ann.ID)
 	w.as(ann).Do(t, "PATCH", path, nil).Want(t, 403, `{"message":"403 Forbidden"}`)
@@ -553,7 +553,7 @@ func TestTheSecondFactorIsTakenOff(t *testing.T) {
 
 func TestADeletedUserIsGoneAtOnceAndTakenApartLater(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann, bob := usertest.New(t, w.db, usertest.Named("ann")), usertest.New(t, w.db)
 	path := fmt.Sprintf("/users/%d", ann.ID)
 	w.as(bob).Do(t, "DELETE", path, nil).Want(t, 403, `{"message":"403 Forbidden"}`)
@@ -588,7 +588,7 @@ func TestADeletedUserIsGoneAtOnceAndTakenApartLater(t *testing.T) {
 
 func TestAHardDeletionIsMarkedAsSuch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for query, want := range map[string]string{"": "soft", "?hard_delete=false": "soft", "?hard_delete=true": "hard"} {
 		u := usertest.New(t, w.db)
 		w.as(w.root).Do(t, "DELETE", fmt.Sprintf("/users/%d%s", u.ID, query), nil).Want(t, 204, "")
@@ -614,7 +614,7 @@ func eventually(t *testing.T, ok func() bool) {
 
 func TestIdentitiesAreUnlinked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db)
 	path := fmt.Sprintf("/users/%d", ann.ID)
 	w.as(w.root).Do(t, "PUT", path, map[string]any{"provider": "saml", "extern_uid": "1"}).WantStatus(t, 200)
@@ -634,7 +634,7 @@ func TestIdentitiesAreUnlinked(t *testing.T) {
 
 func TestActivitiesAreListedOldestFirst(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	today := time.Now().UTC().Truncate(24 * time.Hour)
 	usertest.New(t, w.db, usertest.Named("recent"), usertest.With("last_activity_on", today))
 	usertest.New(t, w.db, usertest.Named("lately"), usertest.With("last_activity_on", today.AddDate(0, -1, 0)))
@@ -656,7 +656,7 @@ func TestActivitiesAreListedOldestFirst(t *testing.T) {
 // PE-03's rule for accounts: only administrators reach the fields that matter.
 func TestAMemberCannotRaiseThemselves(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db)
 	w.as(ann).Do(t, "PUT", fmt.Sprintf("/users/%d", ann.ID), map[string]any{"admin": true}).Want(t, 403, `{"message":"403 Forbidden"}`)
 	w.as(ann).Do(t, "PUT", "/user/preferences", map[string]any{"show_whitespace_in_diffs": true, "admin": true}).WantStatus(t, 200)
@@ -668,7 +668,7 @@ func TestAMemberCannotRaiseThemselves(t *testing.T) {
 
 func TestARemovalThatWasInterruptedIsFinished(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann := usertest.New(t, w.db)
 	if err := w.users.Remove(t.Context(), access.Actor{Person: w.root.Person()}, ann.ID, true); err != nil {
 		t.Fatal(err)

@@ -2,4 +2,4 @@ package user
 
 import "stithy/internal/kit/picture"
 
-var avatars = picture.Shelf{Put: sqlPutAvatar, Drop: sqlDropAvatar, Get: sqlAvatar}
+var avatars = picture.Store{Put: sqlPutAvatar, Drop: sqlDropAvatar, Get: sqlAvatar}

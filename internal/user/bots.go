@@ -23,7 +23,7 @@ type BotDraft struct {
 func (s *Service) CreateBot(ctx context.Context, tx pgx.Tx, by access.Actor, d BotDraft) (*User, error) {
 	now := s.deps.Clock.Now()
 	u := &User{
-		Standing: Standing{
+		AccountState: AccountState{
 			Username: d.Username, Name: d.Name, Email: d.Username + "@noreply." + s.host, External: d.External,
 			State: Active, Kind: ProjectBot, ConfirmedAt: &now,
 		},

@@ -88,7 +88,7 @@ var (
 func (s *Service) Create(ctx context.Context, by access.Actor, a Attributes) (*User, error) {
 	defaults, now := s.deps.Settings.Current(), s.deps.Clock.Now()
 	u := &User{
-		Standing:      Standing{State: Active, Kind: Human, External: defaults.UserDefaultExternal, CanCreateGroup: defaults.CanCreateGroup},
+		AccountState:  AccountState{State: Active, Kind: Human, External: defaults.UserDefaultExternal, CanCreateGroup: defaults.CanCreateGroup},
 		ProjectsLimit: defaults.DefaultProjectsLimit, PrivateProfile: defaults.UserDefaultsToPrivateProfile, ThemeID: 1, ColorSchemeID: 1,
 		CreatedAt: now, UpdatedAt: now, Identities: []Identity{},
 	}

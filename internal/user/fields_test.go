@@ -30,7 +30,7 @@ func newcomer(username string, changes object) object {
 // Every field of POST and PUT /users, by the name under which it is shown.
 func TestEveryFieldIsSetAtCreationAndChangedLater(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	fields := []struct {
 		param, shown string
 		first, later any
@@ -170,7 +170,7 @@ func TestAPictureMayComeWithANewAccount(t *testing.T) {
 // AU-11: an account that signs in elsewhere, or that asks for a password of its own, has none before that.
 func TestAU11_WhoWasGivenNoPasswordHasNone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for username, c := range map[string]struct {
 		given object
 		hash  bool
@@ -195,7 +195,7 @@ func TestAU11_WhoWasGivenNoPasswordHasNone(t *testing.T) {
 // What is marked premium exists from that tier on.
 func TestTheFreeTierHasNoPaidFields(t *testing.T) {
 	t.Parallel()
-	paid, free := newWorld(t), newBench(t) // of which one is paid for
+	paid, free := newFixture(t), newBench(t) // of which one is paid for
 	names := []string{"shared_runners_minutes_limit", "extra_shared_runners_minutes_limit", "is_auditor", "using_license_seat",
 		"provisioned_by_group_id", "scim_identities", "plan", "trial"}
 	given := object{"auditor": true, "shared_runners_minutes_limit": 5, "extra_shared_runners_minutes_limit": 6}

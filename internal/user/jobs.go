@@ -111,7 +111,7 @@ func (s *Service) ghost(ctx context.Context, tx pgx.Tx) (int64, error) {
 	}
 	now := s.deps.Clock.Now()
 	g := &User{
-		Standing: Standing{
+		AccountState: AccountState{
 			Username: "ghost", Name: "Ghost User", Email: "ghost@noreply." + s.host, State: Active, Kind: Ghost,
 			ConfirmedAt: new(now.Truncate(time.Second)),
 		},

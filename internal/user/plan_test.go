@@ -12,7 +12,7 @@ import (
 // The plans for looking people up, on a table that is worth an index.
 func TestUsernameAndSearchUseAnIndex(t *testing.T) {
 	t.Parallel()
-	db := postgrestest.Unworn(t)
+	db := postgrestest.NewFresh(t)
 	for _, sql := range []string{
 		`insert into users (username, name, email, projects_limit, created_at, updated_at)
 			select 'user' || n, 'Person ' || md5(n::text), 'user' || n || '@example.com', 1, now(), now() from generate_series(1, 30000) n`,

@@ -1,6 +1,6 @@
 package user
 
-// StandingColumns are those of Standing, from a table called u.
+// StandingColumns are those of AccountState, from a table called u.
 const StandingColumns = `u.id, u.username, u.name, u.email, u.confirmed_at, u.state, u.kind, u.admin, u.auditor, u.external,
 	u.can_create_group, u.password_expires_at, u.last_activity_on`
 

@@ -102,11 +102,11 @@ func found(u User, err error) (*User, error) {
 
 // FromActor is the part of the account that every authentication reads; nil
 // when nobody is signed in.
-func FromActor(a access.Actor) *Standing {
+func FromActor(a access.Actor) *AccountState {
 	switch account := a.Account.(type) {
 	case *User:
-		return &account.Standing
-	case *Standing:
+		return &account.AccountState
+	case *AccountState:
 		return account
 	}
 	return nil

@@ -11,27 +11,27 @@ import (
 )
 
 // Move is a change of state that an administrator asks for.
-type Move string
+type Transition string
 
 const (
-	Block      Move = "block"
-	Unblock    Move = "unblock"
-	Deactivate Move = "deactivate"
-	Activate   Move = "activate"
-	Ban        Move = "ban"
-	Unban      Move = "unban"
-	Approve    Move = "approve"
+	Block      Transition = "block"
+	Unblock    Transition = "unblock"
+	Deactivate Transition = "deactivate"
+	Activate   Transition = "activate"
+	Ban        Transition = "ban"
+	Unban      Transition = "unban"
+	Approve    Transition = "approve"
 )
 
 // moved are the acts that the audit trail keeps.
-var moved = map[Move]Action{
+var auditedTransitions = map[Transition]Action{
 	Block: WasBlocked, Unblock: WasUnblocked, Deactivate: WasDeactivated, Activate: WasActivated,
 	Ban: WasBanned, Unban: WasUnbanned, Approve: Approved,
 }
 
 // transition is the whole state machine. next equals the present state where
 // the move changes nothing, and answer is then what the API says of that.
-func transition(u *User, m Move, by access.Actor, now time.Time, dormantDays int) (next State, answer *bool, err error) {
+func transition(u *User, m Transition, by access.Actor, now time.Time, dormantDays int) (next State, answer *bool, err error) {
 	yes, no := new(true), new(false)
 	switch m {
 	case Block:
@@ -103,7 +103,7 @@ func (u *User) activeSince(t time.Time) bool {
 }
 
 // Move changes the state of an account.
-func (s *Service) Move(ctx context.Context, by access.Actor, id int64, m Move) (answer *bool, err error) {
+func (s *Service) Transition(ctx context.Context, by access.Actor, id int64, m Transition) (answer *bool, err error) {
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		u, err := s.lock(ctx, tx, id)
 		if err != nil {
@@ -118,13 +118,13 @@ func (s *Service) Move(ctx context.Context, by access.Actor, id int64, m Move) (
 		if _, err := tx.Exec(ctx, sqlSetState, u.ID, next, now); err != nil {
 			return err
 		}
-		if note, ok := map[Move]string{Block: "blocked_by", Unblock: "unblocked_by"}[m]; ok && by.SignedIn() {
+		if note, ok := map[Transition]string{Block: "blocked_by", Unblock: "unblocked_by"}[m]; ok && by.SignedIn() {
 			value := by.Person.Username + "/" + formatID(by.ID()) + "+" + now.UTC().Format(time.RFC3339)
 			if err := s.setAttribute(ctx, tx, u.ID, note, value); err != nil {
 				return err
 			}
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{Action: moved[m], By: by, User: u})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: auditedTransitions[m], By: by, User: u})
 	})
 	return answer, err
 }

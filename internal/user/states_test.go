@@ -12,7 +12,7 @@ import (
 
 var (
 	states = []State{Active, Blocked, LDAPBlocked, Pending, Banned, Deactivated}
-	moves  = []Move{Block, Unblock, Deactivate, Activate, Ban, Unban, Approve}
+	moves  = []Transition{Block, Unblock, Deactivate, Activate, Ban, Unban, Approve}
 	now    = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	root   = access.Actor{Person: &access.Person{ID: 1, Admin: true}}
 )
@@ -21,7 +21,7 @@ var (
 // refusal, an equals sign no change.
 func TestEachMoveLeadsWhereTheTableSays(t *testing.T) {
 	t.Parallel()
-	table := map[Move]map[State]string{
+	table := map[Transition]map[State]string{
 		Block:      {Active: "blocked", Blocked: "=", LDAPBlocked: "-", Pending: "blocked", Banned: "=", Deactivated: "blocked"},
 		Unblock:    {Active: "=", Blocked: "active", LDAPBlocked: "-", Pending: "=", Banned: "=", Deactivated: "-"},
 		Deactivate: {Active: "deactivated", Blocked: "-", LDAPBlocked: "-", Pending: "-", Banned: "-", Deactivated: "="},
@@ -32,7 +32,7 @@ func TestEachMoveLeadsWhereTheTableSays(t *testing.T) {
 	}
 	for _, m := range moves {
 		for _, from := range states {
-			next, _, err := transition(&User{Standing: Standing{ID: 2, Kind: Human, State: from}}, m, root, now, 90)
+			next, _, err := transition(&User{AccountState: AccountState{ID: 2, Kind: Human, State: from}}, m, root, now, 90)
 			got := string(next)
 			if err != nil {
 				got = "-"
@@ -49,13 +49,13 @@ func TestEachMoveLeadsWhereTheTableSays(t *testing.T) {
 func TestAnswersOfMovesThatChangeNothing(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		move Move
+		move Transition
 		from State
 		want *bool
 	}{
 		{Block, Blocked, nil}, {Unblock, Active, new(false)}, {Deactivate, Deactivated, nil}, {Activate, Active, new(true)},
 	} {
-		_, got, err := transition(&User{Standing: Standing{ID: 2, State: tc.from}}, tc.move, root, now, 90)
+		_, got, err := transition(&User{AccountState: AccountState{ID: 2, State: tc.from}}, tc.move, root, now, 90)
 		if err != nil || (got == nil) != (tc.want == nil) || (got != nil && *got != *tc.want) {
 			t.Errorf("%s from %s: got %v, %v", tc.move, tc.from, got, err)
 		}
@@ -66,13 +66,13 @@ func TestWhoWasActiveLatelyIsNotDeactivated(t *testing.T) {
 	t.Parallel()
 	lately, longAgo := now.AddDate(0, 0, -89), now.AddDate(0, 0, -91)
 	for _, u := range []*User{
-		{Standing: Standing{State: Active, LastActivityOn: &lately}}, {Standing: Standing{State: Active}, CurrentSignInAt: &lately},
+		{AccountState: AccountState{State: Active, LastActivityOn: &lately}}, {AccountState: AccountState{State: Active}, CurrentSignInAt: &lately},
 	} {
 		if _, _, err := transition(u, Deactivate, root, now, 90); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("deactivated: %v", err)
 		}
 	}
-	if _, _, err := transition(&User{Standing: Standing{State: Active, LastActivityOn: &longAgo}}, Deactivate, root, now, 90); err != nil {
+	if _, _, err := transition(&User{AccountState: AccountState{State: Active, LastActivityOn: &longAgo}}, Deactivate, root, now, 90); err != nil {
 		t.Error(err)
 	}
 }
@@ -82,7 +82,7 @@ func TestWhoWasActiveLatelyIsNotDeactivated(t *testing.T) {
 func TestNoSequenceOfMovesBreaksTheRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		u := &User{Standing: Standing{
+		u := &User{AccountState: AccountState{
 			ID:    rapid.Int64Range(1, 2).Draw(t, "id"),
 			State: rapid.SampledFrom(states).Draw(t, "state"),
 			Kind:  rapid.SampledFrom([]Kind{Human, Ghost, ProjectBot, AlertBot}).Draw(t, "kind"),

@@ -45,9 +45,9 @@ const (
 // can neither sign in nor be changed.
 func (k Kind) Internal() bool { return k == Ghost || k == AlertBot || k == SupportBot }
 
-// Standing is the part of an account that decides whether and as whom it may
+// AccountState is the part of an account that decides whether and as whom it may
 // act. Every request reads it.
-type Standing struct {
+type AccountState struct {
 	ID                int64
 	Username          string
 	Name              string
@@ -65,7 +65,7 @@ type Standing struct {
 
 // User is one account, with every column that some form of it shows.
 type User struct {
-	Standing
+	AccountState
 	NamespaceID                    int64
 	UnconfirmedEmail               *string
 	PrivateProfile                 bool
@@ -128,7 +128,7 @@ func (u *User) PasswordExpired(now time.Time) bool {
 }
 
 // Person is the account as decisions see it.
-func (s *Standing) Person() *access.Person {
+func (s *AccountState) Person() *access.Person {
 	return &access.Person{
 		ID: s.ID, Username: s.Username, Name: s.Name, Email: s.Email,
 		Admin: s.Admin, Auditor: s.Auditor, External: s.External,

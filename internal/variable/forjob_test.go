@@ -12,7 +12,7 @@ import (
 
 func TestProtectedVariablesOfEveryPlaceAreForProtectedRefs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for key, of := range map[string]bus.Entity{"TOP": w.top.Entity(), "TEAM": w.group.Entity(), "TOOL": w.project.Entity()} {
 		v := &variable.Variable{Key: key, Value: secretbox.Secret("value"), Type: variable.EnvVar, Protected: true}
 		if err := w.variables.CreateIn(t.Context(), access.Actor{}, of, v); err != nil {

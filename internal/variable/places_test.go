@@ -35,8 +35,8 @@ import (
 	"stithy/internal/variable"
 )
 
-// world is the room with a group, a group in it, a project and people.
-type world struct {
+// fixture is the room with a group, a group in it, a project and people.
+type fixture struct {
 	*httpapitest.Client
 	db                       *postgres.DB
 	box                      *secretbox.Box
@@ -48,9 +48,9 @@ type world struct {
 	records                  []bus.AuditRecord
 }
 
-func newWorld(t testing.TB) *world {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	w := &world{db: postgrestest.New(t), box: secretbox.Random()}
+	w := &fixture{db: postgrestest.New(t), box: secretbox.Random()}
 	log, now := slog.New(slog.DiscardHandler), clock.System()
 	home := &url.URL{Scheme: "https", Host: "forge.example"}
 	names := wire.Names{Service: "svc", Errors: "errsvc"}
@@ -96,17 +96,17 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-func (w *world) as(t testing.TB, u *user.User) *httpapitest.Client {
+func (w *fixture) as(t testing.TB, u *user.User) *httpapitest.Client {
 	t.Helper()
 	return w.With("Private-Token", tokentest.New(t, w.db, w.box, u.ID))
 }
 
-func (w *world) inProject() string { return fmt.Sprintf("/projects/%d/variables", w.project.ID) }
-func (w *world) inGroup() string   { return fmt.Sprintf("/groups/%d/variables", w.group.ID) }
+func (w *fixture) inProject() string { return fmt.Sprintf("/projects/%d/variables", w.project.ID) }
+func (w *fixture) inGroup() string   { return fmt.Sprintf("/groups/%d/variables", w.group.ID) }
 
 func TestAVariableIsChangedAndDeletedInItsOwnPlaceAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	by := access.Actor{Person: w.owner.Person()}
 	in := func(kind bus.EntityKind, id int64) bus.Entity { return bus.Entity{Kind: kind, ID: id} }
 	sibling := projecttest.New(t, w.db, w.group.ID, projecttest.Named("sibling"))
@@ -138,7 +138,7 @@ func TestAVariableIsChangedAndDeletedInItsOwnPlaceAlone(t *testing.T) {
 // Not even who can write to the table gets at a value by taking it to a place of their own.
 func TestASealedValueDoesNotOpenInAnotherPlace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	as := w.as(t, w.owner)
 	sibling := projecttest.New(t, w.db, w.group.ID, projecttest.Named("sibling"))
 	elsewhere := map[string]string{
@@ -163,7 +163,7 @@ func TestASealedValueDoesNotOpenInAnotherPlace(t *testing.T) {
 
 func TestVariablesOfAPlaceAreKeptByTheirManagers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, c := range []struct {
 		by                     *user.User
 		in, missing, act, kind string
@@ -214,7 +214,7 @@ func TestVariablesOfAPlaceAreKeptByTheirManagers(t *testing.T) {
 
 func TestCI04_VariablesAreShownToThoseWhoManageThePlaceAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.as(t, w.maintainer).Do(t, "POST", w.inProject(), `{"key":"CANARY_NAME","value":"canary-value"}`).WantStatus(t, 201)
 	w.as(t, w.owner).Do(t, "POST", w.inGroup(), `{"key":"CANARY_NAME","value":"canary-value"}`).WantStatus(t, 201)
 	stranger := usertest.New(t, w.db)
@@ -237,7 +237,7 @@ func TestCI04_VariablesAreShownToThoseWhoManageThePlaceAlone(t *testing.T) {
 
 func TestCI05_AHiddenValueNeverComesBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	const canary = "canary-0123456789"
 	as := w.as(t, w.maintainer)
 	const shown = `{"variable_type":"env_var","key":"A","value":null,"hidden":true,"protected":false,"masked":true,"raw":false,"environment_scope":"*","description":null}`
@@ -263,7 +263,7 @@ func TestCI05_AHiddenValueNeverComesBack(t *testing.T) {
 
 func TestWhatAJobIsGiven(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	put := func(of *bus.Entity, key, scope string, protected bool, value string) {
 		t.Helper()
 		v := &variable.Variable{Key: key, Value: secretbox.Secret(value), Type: variable.EnvVar, Scope: scope, Protected: protected}

@@ -36,7 +36,7 @@ func (x *request) wait(ctx context.Context, w Wait) error {
 	if !x.about.Address.IsLoopback() { // a proxy of this machine that nobody told us of would be one address
 		shares = append(shares, lifecycle.Share{Of: "address " + x.about.Address.String(), Most: waitingFromOne})
 	}
-	err := lifecycle.Park(x.w, x.r, lifecycle.Ticket{
+	err := lifecycle.Park(x.w, x.r, lifecycle.ParkOptions{
 		Hold: w.Hold, Begin: w.Begin, Note: &parked{x.endpoint, x.actor, w.Then}, Shares: shares,
 		Gone: func() {
 			gone, cancel := context.WithCancel(context.Background())

@@ -66,8 +66,8 @@ func listen(t *testing.T, d *door) string {
 	ended := make(chan error, 1)
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
-		ended <- lifecycle.Run(ctx, quiet, time.Second, server.Part(),
-			lifecycle.Part{Name: "ready", Start: func(context.Context) error { close(ready); return nil }})
+		ended <- lifecycle.Run(ctx, quiet, time.Second, server.Component(),
+			lifecycle.Component{Name: "ready", Start: func(context.Context) error { close(ready); return nil }})
 	}()
 	<-ready
 	t.Cleanup(func() {

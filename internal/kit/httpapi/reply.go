@@ -22,9 +22,6 @@ type EmptyBody struct{}
 // NoContentYet is the reply of an endpoint that would give something and has none.
 type NoContentYet struct{}
 
-// AcceptedBody is the reply of an endpoint whose work is not done yet.
-type AcceptedBody struct{ Body any }
-
 // DryRun is the reply of an endpoint that creates, when it was only asked
 // whether it could.
 type DryRun struct{ Body any }
@@ -91,9 +88,6 @@ func (x *request) write(ctx context.Context, reply any) error {
 	}
 	if n, ok := reply.(DryRun); ok {
 		status, reply = http.StatusOK, n.Body
-	}
-	if l, ok := reply.(AcceptedBody); ok {
-		status, reply = http.StatusAccepted, l.Body
 	}
 	if _, none := reply.(NoContentYet); none {
 		x.w.WriteHeader(http.StatusNoContent)

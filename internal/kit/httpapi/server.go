@@ -87,7 +87,7 @@ func (s *Server) Handler() http.Handler {
 
 func (x *request) serve(ctx context.Context) error {
 	x.headers()
-	if parked, ok := lifecycle.Recalled(ctx).(*parked); ok {
+	if parked, ok := lifecycle.Resumed(ctx).(*parked); ok {
 		return x.resume(ctx, parked)
 	}
 	if x.r.Method == http.MethodOptions {

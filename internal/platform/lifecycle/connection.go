@@ -40,14 +40,14 @@ func (p *patience) used(waited time.Duration, n int64) bool {
 // connection is one client's connection. What is written to it has to be taken at the least rate.
 type connection struct {
 	net.Conn
-	lot     *lot
+	parking *parkingLot
 	sending patience // with the request that is being answered
 	closed  func()   // is called once
 
 	cut atomic.Bool // nothing more is read: what comes next is the rest of a body that was given up
 
-	unread []byte  // comes before what the client sends: a request that was parked
-	waited *Ticket // of that request
+	unread []byte       // comes before what the client sends: a request that was parked
+	waited *ParkOptions // of that request
 }
 
 func (c *connection) Read(b []byte) (int, error) {
@@ -89,8 +89,8 @@ func (c *connection) ReadFrom(from io.Reader) (int64, error) {
 
 // isFile reports whether the system can send it, and goes on where it was when it is asked again.
 func isFile(from io.Reader) bool {
-	if part, ok := from.(*io.LimitedReader); ok {
-		from = part.R
+	if component, ok := from.(*io.LimitedReader); ok {
+		from = component.R
 	}
 	_, ok := from.(*os.File)
 	return ok
@@ -166,7 +166,7 @@ func (b *timedBody) Read(p []byte) (int, error) {
 // door is a listener that bounds the connections of each address, so that no one takes them all.
 type door struct {
 	net.Listener
-	lot     *lot
+	parking *parkingLot
 	options HTTPOptions
 
 	mu   sync.Mutex
@@ -185,7 +185,7 @@ func (d *door) Accept() (net.Conn, error) {
 			_ = c.Close()
 			continue
 		}
-		return &connection{Conn: c, lot: d.lot, sending: newPatience(d.options), closed: sync.OnceFunc(func() { d.leave(from) })}, nil
+		return &connection{Conn: c, parking: d.parking, sending: newPatience(d.options), closed: sync.OnceFunc(func() { d.leave(from) })}, nil
 	}
 }
 

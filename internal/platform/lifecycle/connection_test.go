@@ -513,10 +513,10 @@ func TestAShareOfWaitingRequestsIsBounded(t *testing.T) {
 	t.Parallel()
 	result := make(chan error, 8)
 	s := HTTP("test", "127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if Recalled(r.Context()) != nil {
+		if Resumed(r.Context()) != nil {
 			return
 		}
-		result <- Park(w, r, Ticket{
+		result <- Park(w, r, ParkOptions{
 			Hold: time.Hour, Note: 1, Gone: func() { result <- io.EOF }, Begin: func(func()) {},
 			Shares: []Share{{"runner " + r.URL.Path, 2}, {"address", 3}},
 		})
@@ -547,7 +547,7 @@ func TestAShareOfWaitingRequestsIsBounded(t *testing.T) {
 	if err := <-result; !errors.Is(err, io.EOF) {
 		t.Error(err)
 	}
-	for s.lot.waiting() != 2 { // it is counted out after it is told
+	for s.parking.waiting() != 2 { // it is counted out after it is told
 		runtime.Gosched()
 	}
 	ask("/a", nil)
@@ -558,7 +558,7 @@ func TestAShareIsGivenBackWhenARequestCannotWait(t *testing.T) {
 	result := make(chan error, 1)
 	s := HTTP("test", "127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		plain := struct{ http.ResponseWriter }{w} // which cannot give its connection away
-		result <- Park(plain, r, Ticket{Hold: time.Hour, Note: 1, Shares: []Share{{"one", 1}}})
+		result <- Park(plain, r, ParkOptions{Hold: time.Hour, Note: 1, Shares: []Share{{"one", 1}}})
 	}), slog.New(slog.DiscardHandler), HTTPOptions{})
 	if err := s.start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -574,7 +574,7 @@ func TestAShareIsGivenBackWhenARequestCannotWait(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	if n := s.lot.waiting(); n != 0 {
+	if n := s.parking.waiting(); n != 0 {
 		t.Errorf("%d requests wait", n)
 	}
 }

@@ -22,7 +22,7 @@ func NewDrain(delay time.Duration) *Drain {
 func (d *Drain) Done() <-chan struct{} { return d.done }
 
 // Part is the part to list last.
-func (d *Drain) Part() Part { return Part{Name: "drain", Stop: d.stop} }
+func (d *Drain) Component() Component { return Component{Name: "drain", Stop: d.stop} }
 
 func (d *Drain) stop(ctx context.Context) error {
 	close(d.done)

@@ -54,18 +54,18 @@ func (o HTTPOptions) orDefaults() HTTPOptions {
 // There is no limit on the time that a body or an answer takes as a whole, since a push or a clone may take an hour, as
 // long as it moves. A handler that wants one sets it for its request with http.ResponseController.
 type HTTPServer struct {
-	name   string
-	listen string
-	server *http.Server
-	lot    *lot
-	door   *door
-	died   chan error
-	addr   net.Addr
+	name    string
+	listen  string
+	server  *http.Server
+	parking *parkingLot
+	door    *door
+	died    chan error
+	addr    net.Addr
 }
 
 // HTTP makes a server that Part starts. What net/http has to say (a handler's panic, for one) goes to log.
 func HTTP(name, listen string, handler http.Handler, log *slog.Logger, options HTTPOptions) *HTTPServer {
-	options, parking := options.orDefaults(), newLot()
+	options, parking := options.orDefaults(), newParkingLot()
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // HTTP/2 ends at the proxy, and its floods with it
 	return &HTTPServer{
@@ -80,16 +80,16 @@ func HTTP(name, listen string, handler http.Handler, log *slog.Logger, options H
 			ConnContext:       remember,
 			ErrorLog:          slog.NewLogLogger(log.With("part", name).Handler(), slog.LevelWarn),
 		},
-		lot:  parking,
-		door: &door{lot: parking, options: options, open: map[netip.Prefix]int{}},
-		died: make(chan error, 2),
+		parking: parking,
+		door:    &door{parking: parking, options: options, open: map[netip.Prefix]int{}},
+		died:    make(chan error, 2),
 	}
 }
 
 // Part is ready once connections are accepted. To stop, it accepts no more, lets requests in flight finish,
 // and cuts those that outlast the grace period.
-func (s *HTTPServer) Part() Part {
-	return Part{Name: s.name, Start: s.start, Stop: s.stop, Died: s.died}
+func (s *HTTPServer) Component() Component {
+	return Component{Name: s.name, Start: s.start, Stop: s.stop, Died: s.died}
 }
 
 // Addr is the address that the server listens on, with the real port if the setting said 0. It is known once
@@ -104,8 +104,8 @@ func (s *HTTPServer) start(ctx context.Context) error {
 	s.addr = listener.Addr()
 	s.door.Listener = listener
 	go s.serve(s.door)
-	s.lot.addr = s.addr
-	go s.serve(s.lot)
+	s.parking.addr = s.addr
+	go s.serve(s.parking)
 	return nil
 }
 
@@ -116,7 +116,7 @@ func (s *HTTPServer) serve(from net.Listener) {
 }
 
 func (s *HTTPServer) stop(ctx context.Context) error {
-	s.lot.empty(ctx)
+	s.parking.empty(ctx)
 	err := s.server.Shutdown(ctx)
 	if err == nil {
 		return nil

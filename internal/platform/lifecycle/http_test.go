@@ -23,8 +23,8 @@ func serve(t *testing.T, handler http.Handler, options lifecycle.HTTPOptions) (a
 	ready := make(chan struct{})
 	result := make(chan error, 1)
 	go func() {
-		result <- lifecycle.Run(ctx, quiet(), 10*time.Second, server.Part(),
-			lifecycle.Part{Name: "ready", Start: func(context.Context) error { close(ready); return nil }})
+		result <- lifecycle.Run(ctx, quiet(), 10*time.Second, server.Component(),
+			lifecycle.Component{Name: "ready", Start: func(context.Context) error { close(ready); return nil }})
 	}()
 	t.Cleanup(cancel)
 	select {
@@ -107,7 +107,7 @@ func TestARequestThatOutlastsTheGracePeriodIsCut(t *testing.T) {
 		<-r.Context().Done()
 	}), quiet(), lifecycle.HTTPOptions{})
 	ctx, cancel := context.WithCancel(t.Context())
-	ask := lifecycle.Part{Name: "ask", Start: func(context.Context) error {
+	ask := lifecycle.Component{Name: "ask", Start: func(context.Context) error {
 		connection, err := net.Dial("tcp", server.Addr().String())
 		if err != nil {
 			return err
@@ -118,7 +118,7 @@ func TestARequestThatOutlastsTheGracePeriodIsCut(t *testing.T) {
 		cancel()
 		return err
 	}}
-	err := lifecycle.Run(ctx, quiet(), 50*time.Millisecond, server.Part(), ask)
+	err := lifecycle.Run(ctx, quiet(), 50*time.Millisecond, server.Component(), ask)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "cut off") {
 		t.Errorf("got %v", err)
 	}
@@ -128,7 +128,7 @@ func TestAPortInUseIsReported(t *testing.T) {
 	t.Parallel()
 	addr, _, _ := serve(t, hello(), lifecycle.HTTPOptions{})
 	second := lifecycle.HTTP("second", addr, hello(), quiet(), lifecycle.HTTPOptions{})
-	err := lifecycle.Run(t.Context(), quiet(), time.Second, second.Part())
+	err := lifecycle.Run(t.Context(), quiet(), time.Second, second.Component())
 	if !errors.Is(err, syscall.EADDRINUSE) || !strings.HasPrefix(err.Error(), "starting second: ") {
 		t.Errorf("got %v", err)
 	}

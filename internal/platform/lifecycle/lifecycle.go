@@ -17,7 +17,7 @@ import (
 const lastMoment = time.Second
 
 // Part is a piece of the process that is started and stopped. Every member but Name may be nil.
-type Part struct {
+type Component struct {
 	Name string
 
 	// Start returns when the part is ready for those listed after it. Its context bounds the start alone:
@@ -35,10 +35,10 @@ type Part struct {
 // Run starts the parts in order and waits until ctx ends or a part dies; then it stops what has started in
 // reverse order. All stops together have the grace period; a part that overstays it is left behind. The error
 // is nil after an end that was asked for.
-func Run(ctx context.Context, log *slog.Logger, grace time.Duration, parts ...Part) error {
-	started, err := start(ctx, log, parts)
+func Run(ctx context.Context, log *slog.Logger, grace time.Duration, components ...Component) error {
+	started, err := start(ctx, log, components)
 	if err == nil {
-		err = wait(ctx, parts)
+		err = wait(ctx, components)
 	}
 	if err != nil {
 		log.Error("going down", "error", err)
@@ -48,53 +48,53 @@ func Run(ctx context.Context, log *slog.Logger, grace time.Duration, parts ...Pa
 	// ctx has ended; what stops keeps its values and gets a deadline of its own.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	for _, part := range slices.Backward(parts[:started]) {
-		if stopErr := stop(ctx, part); stopErr != nil {
-			log.Error("part did not stop cleanly", "part", part.Name, "error", stopErr)
+	for _, component := range slices.Backward(components[:started]) {
+		if stopErr := stop(ctx, component); stopErr != nil {
+			log.Error("part did not stop cleanly", "part", component.Name, "error", stopErr)
 			err = errors.Join(err, stopErr)
 			continue
 		}
-		log.Info("part stopped", "part", part.Name)
+		log.Info("part stopped", "part", component.Name)
 	}
 	return err
 }
 
 // start reports how many parts run. Being told to stop while starting is no error.
-func start(ctx context.Context, log *slog.Logger, parts []Part) (started int, err error) {
-	for i, part := range parts {
+func start(ctx context.Context, log *slog.Logger, components []Component) (started int, err error) {
+	for i, component := range components {
 		if ctx.Err() != nil {
 			return i, nil
 		}
-		if part.Start == nil {
+		if component.Start == nil {
 			continue
 		}
-		if err := part.Start(ctx); err != nil {
+		if err := component.Start(ctx); err != nil {
 			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 				return i, nil
 			}
-			return i, fmt.Errorf("starting %s: %w", part.Name, err)
+			return i, fmt.Errorf("starting %s: %w", component.Name, err)
 		}
-		log.Info("part started", "part", part.Name)
+		log.Info("part started", "part", component.Name)
 	}
-	return len(parts), nil
+	return len(components), nil
 }
 
-func wait(ctx context.Context, parts []Part) error {
+func wait(ctx context.Context, components []Component) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	dead := make(chan error, len(parts))
-	for _, part := range parts {
-		if part.Died == nil {
+	dead := make(chan error, len(components))
+	for _, component := range components {
+		if component.Died == nil {
 			continue
 		}
 		go func() {
 			select {
 			case <-ctx.Done():
-			case err := <-part.Died:
+			case err := <-component.Died:
 				if err == nil {
 					err = errors.New("ended without being asked to")
 				}
-				dead <- fmt.Errorf("%s: %w", part.Name, err)
+				dead <- fmt.Errorf("%s: %w", component.Name, err)
 			}
 		}()
 	}
@@ -108,22 +108,22 @@ func wait(ctx context.Context, parts []Part) error {
 
 // stop comes back even if the part does not. A part that obeys its context needs a moment after the end of the
 // grace period, to cut what is left.
-func stop(ctx context.Context, part Part) error {
-	if part.Stop == nil {
+func stop(ctx context.Context, component Component) error {
+	if component.Stop == nil {
 		return nil
 	}
 	stopped := make(chan error, 1)
-	go func() { stopped <- part.Stop(ctx) }()
+	go func() { stopped <- component.Stop(ctx) }()
 	deadline, _ := ctx.Deadline()
 	patience := time.NewTimer(max(0, time.Until(deadline)) + lastMoment)
 	defer patience.Stop()
 	select {
 	case err := <-stopped:
 		if err != nil {
-			return fmt.Errorf("stopping %s: %w", part.Name, err)
+			return fmt.Errorf("stopping %s: %w", component.Name, err)
 		}
 		return nil
 	case <-patience.C:
-		return fmt.Errorf("stopping %s: it goes on after the grace period", part.Name)
+		return fmt.Errorf("stopping %s: it goes on after the grace period", component.Name)
 	}
 }

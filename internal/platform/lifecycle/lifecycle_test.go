@@ -13,11 +13,11 @@ import (
 	"stithy/internal/platform/lifecycle"
 )
 
-// diary notes what happens to parts. Run touches one part at a time, so it needs no lock.
+// diary notes what happens to components. Run touches one at a time, so it needs no lock.
 type diary []string
 
-func (d *diary) part(name string) lifecycle.Part {
-	return lifecycle.Part{
+func (d *diary) component(name string) lifecycle.Component {
+	return lifecycle.Component{
 		Name:  name,
 		Start: func(context.Context) error { *d = append(*d, "start "+name); return nil },
 		Stop:  func(context.Context) error { *d = append(*d, "stop "+name); return nil },
@@ -37,9 +37,9 @@ func TestPartsStartInOrderAndStopInReverse(t *testing.T) {
 	t.Parallel()
 	var d diary
 	ctx, cancel := context.WithCancel(t.Context())
-	last := d.part("c")
+	last := d.component("c")
 	last.Start = func(context.Context) error { cancel(); return nil }
-	if err := lifecycle.Run(ctx, quiet(), time.Minute, d.part("a"), d.part("b"), last, lifecycle.Part{Name: "idle"}); err != nil {
+	if err := lifecycle.Run(ctx, quiet(), time.Minute, d.component("a"), d.component("b"), last, lifecycle.Component{Name: "idle"}); err != nil {
 		t.Errorf("an end that was asked for gives %v", err)
 	}
 	d.expect(t, "start a", "start b", "stop c", "stop b", "stop a")
@@ -48,10 +48,10 @@ func TestPartsStartInOrderAndStopInReverse(t *testing.T) {
 func TestAPartThatCannotStartStopsTheOthers(t *testing.T) {
 	t.Parallel()
 	var d diary
-	broken := d.part("broken")
+	broken := d.component("broken")
 	failure := errors.New("port taken")
 	broken.Start = func(context.Context) error { return failure }
-	err := lifecycle.Run(t.Context(), quiet(), time.Minute, d.part("a"), d.part("b"), broken, d.part("c"))
+	err := lifecycle.Run(t.Context(), quiet(), time.Minute, d.component("a"), d.component("b"), broken, d.component("c"))
 	if !errors.Is(err, failure) || err.Error() != "starting broken: port taken" {
 		t.Errorf("got %v", err)
 	}
@@ -62,9 +62,9 @@ func TestBeingToldToStopWhileStartingIsNoError(t *testing.T) {
 	t.Parallel()
 	var d diary
 	ctx, cancel := context.WithCancel(t.Context())
-	slow := d.part("slow")
+	slow := d.component("slow")
 	slow.Start = func(ctx context.Context) error { cancel(); <-ctx.Done(); return ctx.Err() }
-	if err := lifecycle.Run(ctx, quiet(), time.Minute, d.part("a"), slow, d.part("b")); err != nil {
+	if err := lifecycle.Run(ctx, quiet(), time.Minute, d.component("a"), slow, d.component("b")); err != nil {
 		t.Errorf("got %v", err)
 	}
 	d.expect(t, "start a", "stop a")
@@ -78,11 +78,11 @@ func TestAPartThatDiesStopsTheOthersInReverse(t *testing.T) {
 		want string
 	}{{failure, "b: disk full"}, {nil, "b: ended without being asked to"}} {
 		var d diary
-		mortal := d.part("b")
+		mortal := d.component("b")
 		died := make(chan error, 1)
 		died <- row.died
 		mortal.Died = died
-		err := lifecycle.Run(t.Context(), quiet(), time.Minute, d.part("a"), mortal, d.part("c"))
+		err := lifecycle.Run(t.Context(), quiet(), time.Minute, d.component("a"), mortal, d.component("c"))
 		if err == nil || err.Error() != row.want || row.died != nil && !errors.Is(err, row.died) {
 			t.Errorf("got %v, want %s", err, row.want)
 		}
@@ -96,12 +96,12 @@ func TestAPartThatDoesNotStopIsLeftBehindAfterTheGracePeriod(t *testing.T) {
 		var d diary
 		ctx, cancel := context.WithCancel(t.Context())
 		cancelled := make(chan struct{})
-		obedient, deaf := d.part("obedient"), d.part("deaf")
+		obedient, deaf := d.component("obedient"), d.component("deaf")
 		obedient.Stop = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		deaf.Stop = func(context.Context) error { <-cancelled; return nil }
-		last := lifecycle.Part{Start: func(context.Context) error { cancel(); return nil }}
+		last := lifecycle.Component{Start: func(context.Context) error { cancel(); return nil }}
 		began := time.Now()
-		err := lifecycle.Run(ctx, quiet(), 30*time.Second, d.part("a"), deaf, obedient, last)
+		err := lifecycle.Run(ctx, quiet(), 30*time.Second, d.component("a"), deaf, obedient, last)
 		if took := time.Since(began); took != 31*time.Second {
 			t.Errorf("it took %v", took)
 		}
@@ -120,10 +120,10 @@ func TestDrainingIsAnnouncedAndTheOthersGoOnForTheDelay(t *testing.T) {
 		drain := lifecycle.NewDrain(5 * time.Second)
 		announced := make(chan time.Time, 1)
 		var stopped time.Time
-		listener := lifecycle.Part{Name: "listener", Stop: func(context.Context) error { stopped = time.Now(); return nil }}
+		listener := lifecycle.Component{Name: "listener", Stop: func(context.Context) error { stopped = time.Now(); return nil }}
 		go func() { <-drain.Done(); announced <- time.Now() }()
 		ended := make(chan error)
-		go func() { ended <- lifecycle.Run(ctx, quiet(), 30*time.Second, listener, drain.Part()) }()
+		go func() { ended <- lifecycle.Run(ctx, quiet(), 30*time.Second, listener, drain.Component()) }()
 		synctest.Wait()
 		if len(announced) > 0 {
 			t.Error("draining began too early")

@@ -8,7 +8,7 @@ import (
 
 // Repeat is a part that does its work now and then, and once more when the process stops. Each time has a timeout; what
 // fails is logged and tried the next time.
-func Repeat(name string, log *slog.Logger, every, timeout time.Duration, work func(ctx context.Context) error) Part {
+func Repeat(name string, log *slog.Logger, every, timeout time.Duration, work func(ctx context.Context) error) Component {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	run := func() {
 		defer close(stopped)
@@ -27,7 +27,7 @@ func Repeat(name string, log *slog.Logger, every, timeout time.Duration, work fu
 			cancel()
 		}
 	}
-	return Part{
+	return Component{
 		Name:  name,
 		Start: func(context.Context) error { go run(); return nil },
 		Stop: func(ctx context.Context) error {

@@ -82,7 +82,7 @@ func newUserRow(x *request, u *user.User) userRow {
 		Unconfirmed: u.ConfirmedAt == nil,
 		TwoFactor:   u.TwoFactorEnabled, Locked: u.LockedAt != nil, Seen: x.Day(u.LastActivityOn), Joined: x.Time(&u.CreatedAt),
 	}
-	move := func(m user.Move, label string, look page.Look) {
+	move := func(m user.Transition, label string, look page.Look) {
 		row.Moves = append(row.Moves, x.Button(usersPath+"/"+strconv.FormatInt(u.ID, 10)+"/"+string(m), label, look, u.Username))
 	}
 	switch {
@@ -120,19 +120,19 @@ func stateName(s user.State) string {
 }
 
 const (
-	reject user.Move = "reject" // removes an account that waits for approval
-	unlock user.Move = "unlock" // lets one in that was locked after too many wrong passwords
+	reject user.Transition = "reject" // removes an account that waits for approval
+	unlock user.Transition = "unlock" // lets one in that was locked after too many wrong passwords
 )
 
 // moves are the changes of state that the list offers.
-var moves = []user.Move{user.Approve, user.Block, user.Unblock, user.Unban, user.Activate}
+var moves = []user.Transition{user.Approve, user.Block, user.Unblock, user.Unban, user.Activate}
 
 func moveUser(x *request) error {
 	id, err := x.ID()
 	if err != nil {
 		return err
 	}
-	m := user.Move(x.R.PathValue("move"))
+	m := user.Transition(x.R.PathValue("move"))
 	switch m {
 	case reject:
 		return rejectUser(x, id)
@@ -142,7 +142,7 @@ func moveUser(x *request) error {
 	if !slices.Contains(moves, m) {
 		return fault.New(fault.NotFound)
 	}
-	if _, err := x.deps.Users.Move(x.Context(), x.Actor, id, m); err != nil {
+	if _, err := x.deps.Users.Transition(x.Context(), x.Actor, id, m); err != nil {
 		return err
 	}
 	u, err := x.deps.Users.Find(x.Context(), id)

@@ -93,7 +93,7 @@ func newJobRows(x *request, pl *pipeline.Pipeline, latest, shown []pipeline.Job,
 			below = append(below, *j.DownstreamID)
 		}
 	}
-	children, err := x.deps.Pipelines.Among(x.Context(), below...)
+	children, err := x.deps.Pipelines.ByIDs(x.Context(), below...)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func showJobs(x *request) error {
 	for _, j := range found.Items {
 		ids = append(ids, j.PipelineID)
 	}
-	pipelines, err := x.deps.Pipelines.Among(ctx, ids...)
+	pipelines, err := x.deps.Pipelines.ByIDs(ctx, ids...)
 	if err != nil {
 		return err
 	}

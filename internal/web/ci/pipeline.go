@@ -100,7 +100,7 @@ func showPipeline(x *request) error {
 		body.YAMLErrors = *pl.YAMLErrors
 	}
 	if pl.ParentID != nil {
-		parents, err := x.deps.Pipelines.Among(ctx, *pl.ParentID)
+		parents, err := x.deps.Pipelines.ByIDs(ctx, *pl.ParentID)
 		if err != nil {
 			return err
 		}

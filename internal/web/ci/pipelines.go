@@ -102,7 +102,7 @@ func pipelines(x *request, code int, run *page.Form) error {
 
 // runPipeline starts a pipeline for a branch or tag.
 func runPipeline(x *request) error {
-	pl, err := x.deps.Pipelines.Create(x.Context(), x.Actor, x.Project, pipeline.Wish{Source: pipeline.FromWeb,
+	pl, err := x.deps.Pipelines.Create(x.Context(), x.Actor, x.Project, pipeline.CreateRequest{Source: pipeline.FromWeb,
 		Ref: strings.TrimSpace(x.Form.Get("run"))})
 	if err == nil {
 		return x.Done(pipelinePath(x, pl.ID), "Pipeline created.")

@@ -4,7 +4,7 @@
 // tests of commits, of notifications, and of programs that connect themselves.
 //
 // The schema is migrated once into a template database that all test processes share. To copy it is a thousand files, so
-// those of New are washed and worn again. What a process has is guarded by advisory locks that it holds while it
+// those of New are reset and reused. What a process has is guarded by advisory locks that it holds while it
 // lives, so that a later process can tell what a dead one left behind.
 package postgrestest
 
@@ -43,19 +43,19 @@ const patience = 2 * time.Minute
 func New(t testing.TB) *postgres.DB {
 	t.Helper()
 	s := connect(t)
-	name, db, err := s.lend()
+	name, db, err := s.acquire()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		db.Close()
-		s.takeBack(name)
+		s.release(name)
 	})
 	return hold(t, db)
 }
 
-// Unworn is New for tests of plans: tables and indexes that held something before cost more than new ones.
-func Unworn(t testing.TB) *postgres.DB {
+// NewFresh is New for tests of plans: tables and indexes that held something before cost more than new ones.
+func NewFresh(t testing.TB) *postgres.DB {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), URL(t), maxConns)
 	if err != nil {

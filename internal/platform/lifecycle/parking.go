@@ -15,12 +15,12 @@ import (
 // maxParked is more than a header needs, and less than what the server takes: written once more it may be longer.
 const maxParked = maxHeaderBytes / 2
 
-// Ticket is what a request leaves behind when it is parked.
-type Ticket struct {
+// ParkOptions is what a request leaves behind when it is parked.
+type ParkOptions struct {
 	Hold  time.Duration     // how long it waits at the most
 	Begin func(wake func()) // is given what ends the wait early; anyone may call wake, more than once
 	Gone  func()            // the client went away, and the request will not come in again
-	Note  any               // what Recalled finds when it does; not nil
+	Note  any               // what Resumed finds when it does; not nil
 
 	Shares []Share // that it is a part of
 }
@@ -40,22 +40,22 @@ var ErrShare = errors.New("too many requests wait already")
 // The handler must have read the body and must return without another word. The request comes in again, without
 // its body, when it is woken or its time is over. errors.ErrUnsupported leaves all as it was: the connection is not one of
 // an HTTPServer, or the header is one that might not be read a second time.
-func Park(w http.ResponseWriter, r *http.Request, t Ticket) error {
+func Park(w http.ResponseWriter, r *http.Request, t ParkOptions) error {
 	c, ok := r.Context().Value(connectionKey{}).(*connection)
 	again := head(r)
 	if !ok || len(again) > maxParked {
 		return errors.ErrUnsupported
 	}
-	if !c.lot.enter(t.Shares) {
+	if !c.parking.enter(t.Shares) {
 		return ErrShare
 	}
 	_, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		c.lot.leave(t.Shares)
+		c.parking.leave(t.Shares)
 		return err
 	}
 	early, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
-	p := &parked{conn: c, ticket: t, unread: slices.Concat(again, early, c.unread)}
+	p := &parked{conn: c, options: t, unread: slices.Concat(again, early, c.unread)}
 	c.unread = nil
 	// What goes wrong with the connection shows when it is read.
 	_ = p.conn.SetReadDeadline(time.Now().Add(t.Hold))
@@ -64,8 +64,8 @@ func Park(w http.ResponseWriter, r *http.Request, t Ticket) error {
 	return nil
 }
 
-// Recalled is the note of a request that was parked, for the first who asks; nil for any other request.
-func Recalled(ctx context.Context) any {
+// Resumed is the note of a request that was parked, for the first who asks; nil for any other request.
+func Resumed(ctx context.Context) any {
 	at, ok := ctx.Value(connectionKey{}).(*connection)
 	if !ok {
 		return nil
@@ -75,7 +75,7 @@ func Recalled(ctx context.Context) any {
 	}
 	t := at.waited
 	at.waited = nil // requests of one connection come one after the other
-	at.lot.leave(t.Shares)
+	at.parking.leave(t.Shares)
 	return t.Note
 }
 
@@ -92,11 +92,11 @@ func head(r *http.Request) []byte {
 
 var bodyHeaders = map[string]bool{"Content-Length": true, "Content-Encoding": true, "Expect": true}
 
-// parked is a request in the lot.
+// parked is a request that waits in the parking lot.
 type parked struct {
-	conn   *connection
-	ticket Ticket
-	unread []byte
+	conn    *connection
+	options ParkOptions
+	unread  []byte
 
 	mu   sync.Mutex
 	over bool
@@ -124,22 +124,22 @@ func (p *parked) wait() {
 		return
 	}
 	_ = p.conn.SetReadDeadline(time.Time{})
-	p.conn.unread, p.conn.waited = slices.Concat(p.unread, first[:n]), &p.ticket
+	p.conn.unread, p.conn.waited = slices.Concat(p.unread, first[:n]), &p.options
 	select {
-	case p.conn.lot.back <- p.conn:
-	case <-p.conn.lot.closed:
+	case p.conn.parking.back <- p.conn:
+	case <-p.conn.parking.closed:
 		p.gone()
 	}
 }
 
 func (p *parked) gone() {
 	_ = p.conn.Close()
-	p.ticket.Gone()
-	p.conn.lot.leave(p.ticket.Shares)
+	p.options.Gone()
+	p.conn.parking.leave(p.options.Shares)
 }
 
-// lot is where the requests of a server are parked. It is a listener: the server takes connections back from it.
-type lot struct {
+// parkingLot is where the requests of a server are parked. It is a listener: the server takes connections back from it.
+type parkingLot struct {
 	back   chan net.Conn
 	addr   net.Addr
 	closed chan struct{}
@@ -150,11 +150,11 @@ type lot struct {
 	shares map[string]int
 }
 
-func newLot() *lot {
-	return &lot{back: make(chan net.Conn), closed: make(chan struct{}), left: make(chan struct{}, 1), shares: map[string]int{}}
+func newParkingLot() *parkingLot {
+	return &parkingLot{back: make(chan net.Conn), closed: make(chan struct{}), left: make(chan struct{}, 1), shares: map[string]int{}}
 }
 
-func (l *lot) Accept() (net.Conn, error) {
+func (l *parkingLot) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.back:
 		return c, nil
@@ -163,12 +163,12 @@ func (l *lot) Accept() (net.Conn, error) {
 	}
 }
 
-func (l *lot) Close() error {
+func (l *parkingLot) Close() error {
 	close(l.closed) // once: net/http sees to that
 	return nil
 }
 
-func (l *lot) Addr() net.Addr { return l.addr }
+func (l *parkingLot) Addr() net.Addr { return l.addr }
 
 // remember is the context of a connection.
 func remember(ctx context.Context, c net.Conn) context.Context {
@@ -176,7 +176,7 @@ func remember(ctx context.Context, c net.Conn) context.Context {
 }
 
 // enter counts a request that waits, unless one of its shares is used up.
-func (l *lot) enter(shares []Share) bool {
+func (l *parkingLot) enter(shares []Share) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range shares {
@@ -191,7 +191,7 @@ func (l *lot) enter(shares []Share) bool {
 	return true
 }
 
-func (l *lot) leave(shares []Share) {
+func (l *parkingLot) leave(shares []Share) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range shares {
@@ -208,7 +208,7 @@ func (l *lot) leave(shares []Share) {
 
 // empty waits until the handler has everyone back, for a server that stops drops what it has not begun with. Whoever
 // let them wait has woken them.
-func (l *lot) empty(ctx context.Context) {
+func (l *parkingLot) empty(ctx context.Context) {
 	for l.waiting() > 0 {
 		select {
 		case <-l.left:
@@ -218,7 +218,7 @@ func (l *lot) empty(ctx context.Context) {
 	}
 }
 
-func (l *lot) waiting() int {
+func (l *parkingLot) waiting() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.parked

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// desks are the places at which runners claim jobs, few so that others find
+// claimSlots bounds how many runners claim jobs at once, few so that others find
 // connections too. One runner has half of them at most, however often it asks:
 // whoever else comes waits for no more than the others.
-type desks struct {
+type claimSlots struct {
 	all  chan struct{}
 	each int
 
@@ -16,19 +16,19 @@ type desks struct {
 	byRunner map[int64]*share
 }
 
-// share is what one runner has of the desks.
+// share is what one runner has of the slots.
 type share struct {
 	taken chan struct{}
-	users int // who hold a desk or wait for one
+	users int // who hold a slot or wait for one
 }
 
-func newDesks(n int) *desks {
+func newClaimSlots(n int) *claimSlots {
 	n = max(1, n)
-	return &desks{all: make(chan struct{}, n), each: max(1, n/2), byRunner: map[int64]*share{}}
+	return &claimSlots{all: make(chan struct{}, n), each: max(1, n/2), byRunner: map[int64]*share{}}
 }
 
-// take waits for a desk. Whoever has one leaves it.
-func (d *desks) take(ctx context.Context, runnerID int64) (leave func(), err error) {
+// take waits for a slot. Whoever has one leaves it.
+func (d *claimSlots) take(ctx context.Context, runnerID int64) (leave func(), err error) {
 	own := d.join(runnerID)
 	select {
 	case own.taken <- struct{}{}:
@@ -50,7 +50,7 @@ func (d *desks) take(ctx context.Context, runnerID int64) (leave func(), err err
 	}, nil
 }
 
-func (d *desks) join(runnerID int64) *share {
+func (d *claimSlots) join(runnerID int64) *share {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	own := d.byRunner[runnerID]
@@ -62,7 +62,7 @@ func (d *desks) join(runnerID int64) *share {
 	return own
 }
 
-func (d *desks) part(runnerID int64, own *share) {
+func (d *claimSlots) part(runnerID int64, own *share) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if own.users--; own.users == 0 {

@@ -26,8 +26,8 @@ import (
 	"stithy/internal/user/usertest"
 )
 
-// world is an instance with one administrator, whose clock a test may turn.
-type world struct {
+// fixture is an instance with one administrator, whose clock a test may turn.
+type fixture struct {
 	db       *postgres.DB
 	bus      *bus.Bus
 	settings *setting.Service
@@ -41,11 +41,11 @@ type world struct {
 	now time.Time
 }
 
-func newWorld(t *testing.T) *world { return worldOf(t, postgrestest.New(t)) }
+func newFixture(t *testing.T) *fixture { return worldOf(t, postgrestest.New(t)) }
 
-func worldOf(t *testing.T, db *postgres.DB) *world {
+func worldOf(t *testing.T, db *postgres.DB) *fixture {
 	t.Helper()
-	w := &world{db: db, bus: bus.New(), now: time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)}
+	w := &fixture{db: db, bus: bus.New(), now: time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	queue, err := jobqueue.New(w.db, jobqueue.NewRegistry(), log, 0)
 	if err != nil {
@@ -75,25 +75,25 @@ func worldOf(t *testing.T, db *postgres.DB) *world {
 	return w
 }
 
-func (w *world) clock() time.Time {
+func (w *fixture) clock() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.now
 }
 
-func (w *world) wait(d time.Duration) {
+func (w *fixture) wait(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(d)
 }
 
 // as calls with the account behind the actor, as authentication would.
-func (w *world) as(u *user.User) *httpapitest.Client { return w.client.AsAccount(*u.Person(), u) }
+func (w *fixture) as(u *user.User) *httpapitest.Client { return w.client.AsAccount(*u.Person(), u) }
 
 func actor(u *user.User) access.Actor { return access.Actor{Person: u.Person(), Account: u} }
 
 // person seeds someone with a personal namespace.
-func (w *world) person(t *testing.T, name string, options ...usertest.Option) *user.User {
+func (w *fixture) person(t *testing.T, name string, options ...usertest.Option) *user.User {
 	t.Helper()
 	u := usertest.New(t, w.db, append([]usertest.Option{usertest.Named(name)}, options...)...)
 	grouptest.Personal(t, w.db, u)
@@ -101,21 +101,21 @@ func (w *world) person(t *testing.T, name string, options ...usertest.Option) *u
 }
 
 // group seeds a group with one member.
-func (w *world) group(t *testing.T, path string, owner *user.User, options ...grouptest.Option) *group.Group {
+func (w *fixture) group(t *testing.T, path string, owner *user.User, options ...grouptest.Option) *group.Group {
 	t.Helper()
 	g := grouptest.New(t, w.db, append([]grouptest.Option{grouptest.Named(path)}, options...)...)
 	grouptest.Join(t, w.db, g, owner, access.Owner)
 	return g
 }
 
-func (w *world) exec(t *testing.T, sql string, args ...any) {
+func (w *fixture) exec(t *testing.T, sql string, args ...any) {
 	t.Helper()
 	if _, err := w.db.Exec(t.Context(), sql, args...); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func value[T any](t *testing.T, w *world, sql string, args ...any) T {
+func value[T any](t *testing.T, w *fixture, sql string, args ...any) T {
 	t.Helper()
 	v, err := postgres.Value[T](t.Context(), w.db, sql, args...)
 	if err != nil {
@@ -124,7 +124,7 @@ func value[T any](t *testing.T, w *world, sql string, args ...any) T {
 	return v
 }
 
-func (w *world) audited(t *testing.T, id int64) string {
+func (w *fixture) audited(t *testing.T, id int64) string {
 	t.Helper()
 	types, err := postgres.Values[string](t.Context(), w.db,
 		`select event_type from audit_events where entity_type = 'Group' and entity_id = $1 order by id`, id)
@@ -152,7 +152,7 @@ func paths(t *testing.T, r *httpapitest.Reply) string {
 
 // tree checks that what is stored along the lines of ancestors is what those
 // lines say, and that every namespace is found by its path alone.
-func (w *world) tree(t *testing.T) {
+func (w *fixture) tree(t *testing.T) {
 	t.Helper()
 	wrong, err := postgres.Values[string](t.Context(), w.db, `
 		with recursive line(id, lineage, full_path, full_name, visibility) as (

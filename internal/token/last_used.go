@@ -11,20 +11,20 @@ import (
 	"stithy/internal/platform/lifecycle"
 )
 
-// touches gathers who was seen when, so that reading costs no write. What a
+// lastUsed gathers who was seen when, so that reading costs no write. What a
 // crash loses is seen again.
-type touches struct {
+type lastUsed struct {
 	mu       sync.Mutex
 	tokens   map[int64]time.Time
 	sessions map[int64]time.Time
 	people   map[int64]time.Time
 }
 
-func (t *touches) token(id int64, at time.Time)   { t.put(&t.tokens, id, at) }
-func (t *touches) session(id int64, at time.Time) { t.put(&t.sessions, id, at) }
-func (t *touches) person(id int64, at time.Time)  { t.put(&t.people, id, at) }
+func (t *lastUsed) token(id int64, at time.Time)   { t.put(&t.tokens, id, at) }
+func (t *lastUsed) session(id int64, at time.Time) { t.put(&t.sessions, id, at) }
+func (t *lastUsed) person(id int64, at time.Time)  { t.put(&t.people, id, at) }
 
-func (t *touches) put(in *map[int64]time.Time, id int64, at time.Time) {
+func (t *lastUsed) put(in *map[int64]time.Time, id int64, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if *in == nil {
@@ -33,7 +33,7 @@ func (t *touches) put(in *map[int64]time.Time, id int64, at time.Time) {
 	(*in)[id] = at
 }
 
-func (t *touches) take() (tokens, sessions, people map[int64]time.Time) {
+func (t *lastUsed) take() (tokens, sessions, people map[int64]time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	tokens, sessions, people = t.tokens, t.sessions, t.people
@@ -43,7 +43,7 @@ func (t *touches) take() (tokens, sessions, people map[int64]time.Time) {
 
 // Flush writes down what was seen since the last time.
 func (s *Service) Flush(ctx context.Context) error {
-	tokens, sessions, people := s.touches.take()
+	tokens, sessions, people := s.lastUsed.take()
 	for _, batch := range []struct {
 		name string
 		sql  string
@@ -75,6 +75,6 @@ const (
 )
 
 // Part flushes now and then, and once more when the process stops.
-func (s *Service) Part() lifecycle.Part {
+func (s *Service) Part() lifecycle.Component {
 	return lifecycle.Repeat("last use of tokens", s.deps.Log, flushEvery, flushTimeout, s.Flush)
 }

@@ -23,7 +23,7 @@ import (
 
 // gather reads all that a runner gets of a job. why is set when the job must
 // not run after all.
-func (s *Service) gather(ctx context.Context, a *Asking, c *claimed) (given *Payload, why pipeline.Reason, err error) {
+func (s *Service) gather(ctx context.Context, a *JobRequest, c *claimed) (given *Payload, why pipeline.Reason, err error) {
 	by, p, err := s.person(ctx, c.job)
 	if err != nil || p == nil {
 		return nil, pipeline.UserBlocked, err
@@ -36,7 +36,7 @@ func (s *Service) gather(ctx context.Context, a *Asking, c *claimed) (given *Pay
 		s.deps.Log.Info("a runner is too old for a job", "job", c.job.ID, "runner", a.Runner.ID, "feature", feature)
 		return nil, pipeline.RunnerUnsupported, nil
 	}
-	h := Handout{
+	h := payloadInput{
 		Plan: c.spec.Job, JobID: c.job.ID, Token: c.secret.Reveal(), Queued: c.job.StartedAt.Sub(c.queuedAt), Timeout: c.timeout,
 		Fetch: p.Settings.BuildGitStrategy != "clone", Pipeline: c.pipeline.ID, SeparateCaches: p.Settings.CISeparatedCaches,
 		Git: Git{
@@ -321,7 +321,7 @@ func (c *claimed) known(p *project.Project) ciconfig.Variables {
 
 // lists reads the variables of a job.
 func (s *Service) lists(
-	ctx context.Context, a *Asking, c *claimed, p *project.Project, repo *gitstore.Repo, by access.Actor, stored []variable.Variable, files []artifact.File,
+	ctx context.Context, a *JobRequest, c *claimed, p *project.Project, repo *gitstore.Repo, by access.Actor, stored []variable.Variable, files []artifact.File,
 ) (l VariableLists, err error) {
 	for _, v := range stored {
 		l.Stored = append(l.Stored, Variable{

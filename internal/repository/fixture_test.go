@@ -37,9 +37,9 @@ import (
 	"stithy/internal/user/usertest"
 )
 
-// world is an instance with a group, a project in it, and a person for each
+// fixture is an instance with a group, a project in it, and a person for each
 // role there.
-type world struct {
+type fixture struct {
 	*httpapitest.Client // anonymous
 	db                  *postgres.DB
 	store               *gitstore.Store
@@ -59,9 +59,9 @@ type world struct {
 	people  map[access.Role]*user.User
 }
 
-func newWorld(t testing.TB) *world {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	w := &world{
+	w := &fixture{
 		db: postgrestest.New(t), store: repositorytest.Store(t), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC),
 		people: map[access.Role]*user.User{},
 	}
@@ -129,7 +129,7 @@ func newWorld(t testing.TB) *world {
 
 // as is a client for someone of a role in the project; NoRole is a stranger
 // who is signed in.
-func (w *world) as(t testing.TB, role access.Role) *httpapitest.Client {
+func (w *fixture) as(t testing.TB, role access.Role) *httpapitest.Client {
 	t.Helper()
 	u := w.people[role]
 	if u == nil {
@@ -139,26 +139,26 @@ func (w *world) as(t testing.TB, role access.Role) *httpapitest.Client {
 	return w.AsAccount(*u.Person(), u)
 }
 
-func (w *world) admin() *httpapitest.Client { return w.AsAccount(*w.root.Person(), w.root) }
+func (w *fixture) admin() *httpapitest.Client { return w.AsAccount(*w.root.Person(), w.root) }
 
 // actor is someone of a role, for calls of the service.
-func (w *world) actor(role access.Role) access.Actor {
+func (w *fixture) actor(role access.Role) access.Actor {
 	u := w.people[role]
 	return access.Actor{Person: u.Person(), Account: u}
 }
 
 // at is an address below the project.
-func (w *world) at(below string) string {
+func (w *fixture) at(below string) string {
 	return "/projects/" + strconv.FormatInt(w.project.ID, 10) + below
 }
 
 // fill seeds the repository.
-func (w *world) fill(t testing.TB, files repositorytest.Files) *gitstore.Repo {
+func (w *fixture) fill(t testing.TB, files repositorytest.Files) *gitstore.Repo {
 	t.Helper()
 	return repositorytest.New(t, w.db, w.store, w.project, files)
 }
 
-func (w *world) exec(t testing.TB, sql string, args ...any) {
+func (w *fixture) exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
 	if _, err := w.db.Exec(t.Context(), sql, args...); err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func (w *world) exec(t testing.TB, sql string, args ...any) {
 }
 
 // taken returns the types of the audited acts since the last call.
-func (w *world) taken() (types []string) {
+func (w *fixture) taken() (types []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, d := range w.records {

@@ -13,8 +13,8 @@ import (
 	"stithy/internal/project"
 )
 
-// Exchange is one request of a git client.
-type Exchange struct {
+// GitRequest is one request of a git client.
+type GitRequest struct {
 	Service   gitstore.Service
 	Via       Via
 	Protocol  string // what the client said of versions
@@ -33,9 +33,9 @@ const (
 	noDownload        = "You are not allowed to download code."
 )
 
-// Admit says whether an actor may use a service of git on a project that they
-// see. Every door asks it, and Exchange asks it again before a process starts.
-func Admit(by access.Actor, p *project.Project, service gitstore.Service) error {
+// CheckAccess says whether an actor may use a service of git on a project that they
+// see. Every door asks it, and Serve asks it again before a process starts.
+func CheckAccess(by access.Actor, p *project.Project, service gitstore.Service) error {
 	push := service == gitstore.ReceivePack
 	switch {
 	case !push && service != gitstore.UploadPack && service != gitstore.UploadArchive:
@@ -52,10 +52,10 @@ func Admit(by access.Actor, p *project.Project, service gitstore.Service) error 
 	return nil
 }
 
-// Exchange serves a git client. An error that comes before the first byte of
+// Serve serves a git client. An error that comes before the first byte of
 // the answer may be a fault that the door shows in its own way.
-func (s *Service) Exchange(ctx context.Context, by access.Actor, p *project.Project, x Exchange) error {
-	if err := Admit(by, p, x.Service); err != nil {
+func (s *Service) Serve(ctx context.Context, by access.Actor, p *project.Project, x GitRequest) error {
+	if err := CheckAccess(by, p, x.Service); err != nil {
 		return err
 	}
 	if x.Service == gitstore.ReceivePack {
@@ -81,8 +81,8 @@ func mayFetchPipelines(by access.Actor, p *project.Project) bool {
 	return own || access.Holds(by, access.ReadPipelines, p.Target())
 }
 
-func (s *Service) receive(ctx context.Context, by access.Actor, p *project.Project, x Exchange) error {
-	a, err := s.Attempt(ctx, by, p, x.Via)
+func (s *Service) receive(ctx context.Context, by access.Actor, p *project.Project, x GitRequest) error {
+	a, err := s.BeginPush(ctx, by, p, x.Via)
 	if err != nil {
 		return err
 	}

@@ -35,8 +35,8 @@ import (
 	"stithy/internal/user/usertest"
 )
 
-// world is the room with people in every standing, a group and two projects.
-type world struct {
+// fixture is the room with people in every standing, a group and two projects.
+type fixture struct {
 	*httpapitest.Client
 	db       *postgres.DB
 	box      *secretbox.Box
@@ -55,9 +55,9 @@ type world struct {
 	records []bus.AuditRecord
 }
 
-func newWorld(t testing.TB) *world {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	w := &world{db: postgrestest.New(t), box: secretbox.Random(), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
+	w := &fixture{db: postgrestest.New(t), box: secretbox.Random(), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
 	log := slog.New(slog.DiscardHandler)
 	now := clock.Clock(func() time.Time { return w.now })
 	home := &url.URL{Scheme: "https", Host: "forge.example"}
@@ -116,7 +116,7 @@ func newWorld(t testing.TB) *world {
 }
 
 // as calls with a fresh token.
-func (w *world) as(t testing.TB, u *user.User) *httpapitest.Client {
+func (w *fixture) as(t testing.TB, u *user.User) *httpapitest.Client {
 	t.Helper()
 	return w.With("Private-Token", tokentest.New(t, w.db, w.box, u.ID))
 }
@@ -129,24 +129,24 @@ type made struct {
 }
 
 // create makes a runner as somebody who may.
-func (w *world) create(t testing.TB, by *user.User, body map[string]any) made {
+func (w *fixture) create(t testing.TB, by *user.User, body map[string]any) made {
 	t.Helper()
 	return httpapitest.JSON[made](t, w.as(t, by).Do(t, "POST", "/user/runners", body).WantStatus(t, 201))
 }
 
-func (w *world) ofInstance(t testing.TB) made {
+func (w *fixture) ofInstance(t testing.TB) made {
 	return w.create(t, w.root, map[string]any{"runner_type": "instance_type"})
 }
 
-func (w *world) ofGroup(t testing.TB) made {
+func (w *fixture) ofGroup(t testing.TB) made {
 	return w.create(t, w.owner, map[string]any{"runner_type": "group_type", "group_id": w.group.ID})
 }
 
-func (w *world) ofProject(t testing.TB) made {
+func (w *fixture) ofProject(t testing.TB) made {
 	return w.create(t, w.chief, map[string]any{"runner_type": "project_type", "project_id": w.project.ID})
 }
 
-func (w *world) set(t testing.TB, change func(*setting.Settings)) {
+func (w *fixture) set(t testing.TB, change func(*setting.Settings)) {
 	t.Helper()
 	if err := w.settings.Update(t.Context(), access.Actor{}, change); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func (w *world) set(t testing.TB, change func(*setting.Settings)) {
 }
 
 // taken returns the audited acts since the last call.
-func (w *world) taken() []bus.AuditRecord {
+func (w *fixture) taken() []bus.AuditRecord {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	records := w.records

@@ -151,7 +151,7 @@ func TestEveryFailureHasWords(t *testing.T) {
 // the runners as they are.
 func TestWhysAreReadFromWhatIsStored(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `
+	w := newFixture(t, `
 first: {stage: build, script: [x], resource_group: press, tags: [docker]}
 second: {stage: build, script: [x], resource_group: press}
 gate:

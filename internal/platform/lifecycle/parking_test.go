@@ -29,14 +29,14 @@ func newWaiting(hold time.Duration) *waiting {
 }
 
 func (h *waiting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if note := lifecycle.Recalled(r.Context()); note != nil {
+	if note := lifecycle.Resumed(r.Context()); note != nil {
 		h.again.Add(1)
 		body, _ := io.ReadAll(r.Body)
 		_, _ = fmt.Fprintf(w, "%s %s %s %s, left %v, body %q", r.Method, r.URL, r.Host, r.Header.Get("X-Own"), note, body)
 		return
 	}
 	body, _ := io.ReadAll(r.Body)
-	err := lifecycle.Park(w, r, lifecycle.Ticket{
+	err := lifecycle.Park(w, r, lifecycle.ParkOptions{
 		Hold: h.hold, Note: string(body), Begin: func(wake func()) { h.wakes <- wake }, Gone: func() { h.gone <- struct{}{} },
 	})
 	if err != nil {
@@ -198,10 +198,10 @@ func TestWhatIsNotAnHTTPServersIsNotParked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := lifecycle.Park(nil, r, lifecycle.Ticket{}); err == nil {
+	if err := lifecycle.Park(nil, r, lifecycle.ParkOptions{}); err == nil {
 		t.Error("parked")
 	}
-	if note := lifecycle.Recalled(t.Context()); note != nil {
-		t.Errorf("recalled with %v", note)
+	if note := lifecycle.Resumed(t.Context()); note != nil {
+		t.Errorf("resumed with %v", note)
 	}
 }

@@ -29,8 +29,8 @@ import (
 	"stithy/internal/user/usertest"
 )
 
-// world is the way in with a clock that tests turn.
-type world struct {
+// fixture is the way in with a clock that tests turn.
+type fixture struct {
 	*signin.Service
 	db       *postgres.DB
 	settings *setting.Service
@@ -41,13 +41,13 @@ type world struct {
 	now time.Time
 }
 
-func (w *world) clock() time.Time {
+func (w *fixture) clock() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.now
 }
 
-func (w *world) wait(d time.Duration) {
+func (w *fixture) wait(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(d)
@@ -59,9 +59,9 @@ var (
 	wrong = secretbox.Secret("wrong horse 7 staple")
 )
 
-func newWorld(t testing.TB) *world {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	w := &world{db: postgrestest.New(t), sink: mailtest.New(t), now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC)}
+	w := &fixture{db: postgrestest.New(t), sink: mailtest.New(t), now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC)}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	now := clock.Clock(w.clock)
 	home := &url.URL{Scheme: "https", Host: "forge.example"}
@@ -92,7 +92,7 @@ func newWorld(t testing.TB) *world {
 }
 
 // person seeds an account that can sign in.
-func (w *world) person(t testing.TB) *user.User {
+func (w *fixture) person(t testing.TB) *user.User {
 	t.Helper()
 	hash, err := secretbox.NewHasher(1).Hash(t.Context(), right)
 	if err != nil {
@@ -101,14 +101,14 @@ func (w *world) person(t testing.TB) *user.User {
 	return usertest.New(t, w.db, usertest.With("password_hash", hash))
 }
 
-func (w *world) try(t testing.TB, login string, password secretbox.Secret) error {
+func (w *fixture) try(t testing.TB, login string, password secretbox.Secret) error {
 	t.Helper()
 	_, err := w.CheckPassword(t.Context(), login, password, here)
 	return err
 }
 
 // jobs are the kinds that wait to be worked.
-func (w *world) jobs(t testing.TB) []string {
+func (w *fixture) jobs(t testing.TB) []string {
 	t.Helper()
 	kinds, err := postgres.Values[string](t.Context(), w.db, `select kind || ' ' || args::text from river_job order by id`)
 	if err != nil {
@@ -117,7 +117,7 @@ func (w *world) jobs(t testing.TB) []string {
 	return kinds
 }
 
-func (w *world) count(t testing.TB, table string) int {
+func (w *fixture) count(t testing.TB, table string) int {
 	t.Helper()
 	n, err := postgres.Value[int](t.Context(), w.db, fmt.Sprintf(`select count(*) from %s`, pgx.Identifier{table}.Sanitize()))
 	if err != nil {

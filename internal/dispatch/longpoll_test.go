@@ -16,40 +16,40 @@ import (
 
 func TestANewJobWakesOneAndNotAll(t *testing.T) {
 	t.Parallel()
-	h := newHall("e")
+	h := newWaitlist("e")
 	var all []*waiter
 	for range 100 {
-		all = append(all, h.join(Seeker{Scopes: OfInstance(), Untagged: true}))
+		all = append(all, h.join(RunnerMatch{Scopes: OfInstance(), Untagged: true}))
 	}
-	h.heard(&Lane{ID: 1, Serves: []int64{instance, 7}})
+	h.heard(&Queue{ID: 1, Serves: []int64{instance, 7}})
 	if got := h.waiting(); got != 99 {
 		t.Errorf("%d still wait", got)
 	}
-	if all[0].lane == nil {
+	if all[0].queue == nil {
 		t.Error("not the first who came")
 	}
 }
 
 func TestWhoIsWokenAndGoesPassesItOn(t *testing.T) {
 	t.Parallel()
-	h := newHall("e")
-	first, second := h.join(Seeker{Scopes: OfGroup(7), Untagged: true}), h.join(Seeker{Scopes: OfInstance(), Untagged: true})
-	lane := &Lane{ID: 1, Serves: []int64{7, instance}}
-	h.heard(lane)
+	h := newWaitlist("e")
+	first, second := h.join(RunnerMatch{Scopes: OfGroup(7), Untagged: true}), h.join(RunnerMatch{Scopes: OfInstance(), Untagged: true})
+	queue := &Queue{ID: 1, Serves: []int64{7, instance}}
+	h.heard(queue)
 	first.leave()
-	if got := second.lane; got != lane {
+	if got := second.queue; got != queue {
 		t.Error("it was lost")
 	}
-	if h.wake(lane) || h.waiting() != 0 || len(h.byScope) != 0 || len(h.benches) != 0 {
-		t.Error("the hall remembers who has gone")
+	if h.wake(queue) || h.waiting() != 0 || len(h.byScope) != 0 || len(h.groups) != 0 {
+		t.Error("the waitlist remembers who has gone")
 	}
 }
 
 func TestWhoLooksInVainMissesNothingMeanwhile(t *testing.T) {
 	t.Parallel()
-	h := newHall("e")
-	w := h.join(Seeker{Scopes: OfInstance(), Untagged: true})
-	first, second := &Lane{ID: 1, Serves: []int64{instance}}, &Lane{ID: 2, Serves: []int64{instance}}
+	h := newWaitlist("e")
+	w := h.join(RunnerMatch{Scopes: OfInstance(), Untagged: true})
+	first, second := &Queue{ID: 1, Serves: []int64{instance}}, &Queue{ID: 2, Serves: []int64{instance}}
 	h.heard(first)
 	if got := w.again(); got != first {
 		t.Fatalf("woken for %+v", got)
@@ -62,13 +62,13 @@ func TestWhoLooksInVainMissesNothingMeanwhile(t *testing.T) {
 	}
 }
 
-func TestNobodyWaitsInAClosedHall(t *testing.T) {
+func TestNobodyJoinsAClosedWaitlist(t *testing.T) {
 	t.Parallel()
-	h := newHall("e")
+	h := newWaitlist("e")
 	told := 0
-	h.join(Seeker{Scopes: OfInstance(), Untagged: true}).listen(func() { told++ })
+	h.join(RunnerMatch{Scopes: OfInstance(), Untagged: true}).listen(func() { told++ })
 	h.close()
-	late := h.join(Seeker{Scopes: OfGroup(7)})
+	late := h.join(RunnerMatch{Scopes: OfGroup(7)})
 	late.listen(func() { told++ })
 	if late.again() != nil || told != 2 {
 		t.Errorf("%d of 2 were told", told)
@@ -77,35 +77,35 @@ func TestNobodyWaitsInAClosedHall(t *testing.T) {
 
 func TestTheCursorChangesWithJobsThatTheRunnerCouldTake(t *testing.T) {
 	t.Parallel()
-	h := newHall("e")
-	s, other := Seeker{Scopes: OfProjects([]int64{1, 2})}, Seeker{Scopes: OfGroup(9)}
+	h := newWaitlist("e")
+	s, other := RunnerMatch{Scopes: OfProjects([]int64{1, 2})}, RunnerMatch{Scopes: OfGroup(9)}
 	before, otherBefore := h.cursor(&s), h.cursor(&other)
-	h.heard(&Lane{Serves: []int64{-2, 5, instance}})
+	h.heard(&Queue{Serves: []int64{-2, 5, instance}})
 	if h.cursor(&s) == before {
 		t.Error("the same cursor after a new job")
 	}
 	if h.cursor(&other) != otherBefore {
 		t.Error("another cursor after a job of somebody else")
 	}
-	if newHall("f").cursor(&other) == otherBefore {
+	if newWaitlist("f").cursor(&other) == otherBefore {
 		t.Error("two nodes have the same cursor")
 	}
 }
 
-// TestNobodyIsForgottenInTheHall holds the hall against a plain list of who
+// TestNobodyIsForgottenInTheWaitlist holds the waitlist against a plain list of who
 // waits.
-func TestNobodyIsForgottenInTheHall(t *testing.T) {
+func TestNobodyIsForgottenInTheWaitlist(t *testing.T) {
 	t.Parallel()
 	tags := []string{"a", "b"}
 	rapid.Check(t, func(t *rapid.T) {
-		h := newHall("e")
-		waiting := map[*waiter]Seeker{}
+		h := newWaitlist("e")
+		waiting := map[*waiter]RunnerMatch{}
 		some := func(name string) []string {
 			return slices.DeleteFunc(slices.Clone(tags), func(tag string) bool { return rapid.Bool().Draw(t, name+tag) })
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"join": func(t *rapid.T) {
-				s := Seeker{
+				s := RunnerMatch{
 					Scopes: rapid.SampledFrom([][]int64{{0}, {3}, {-5, -4}, {-4}, {}}).Draw(t, "scope"), Tags: some("has "),
 					Untagged: rapid.Bool().Draw(t, "untagged"), Protected: rapid.Bool().Draw(t, "protected"),
 				}
@@ -119,7 +119,7 @@ func TestNobodyIsForgottenInTheHall(t *testing.T) {
 				}
 			},
 			"wake": func(t *rapid.T) {
-				l := &Lane{
+				l := &Queue{
 					Tags: some("wants "), Protected: rapid.Bool().Draw(t, "of protected"),
 					Serves: rapid.SampledFrom([][]int64{{-4, 0, 3}, {-5}, {-4, 3}, {0}}).Draw(t, "serves"),
 				}
@@ -133,7 +133,7 @@ func TestNobodyIsForgottenInTheHall(t *testing.T) {
 					t.Fatalf("%d could take it", able)
 				}
 				for w, s := range waiting {
-					if w.lane == nil {
+					if w.queue == nil {
 						continue
 					}
 					if !s.takes(w.again()) {
@@ -147,7 +147,7 @@ func TestNobodyIsForgottenInTheHall(t *testing.T) {
 			},
 			"": func(t *rapid.T) {
 				if got := h.waiting(); got != len(waiting) {
-					t.Fatalf("%d sit, %d came", got, len(waiting))
+					t.Fatalf("%d wait, %d came", got, len(waiting))
 				}
 			},
 		})
@@ -158,18 +158,18 @@ func TestAJobOfAnotherNodeIsHeardOf(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
 	p := projecttest.New(t, q.db, grouptest.New(t, q.db).ID)
-	h := newHall("e")
-	watching := &watch{db: q.db, hall: h, log: slog.New(slog.NewTextHandler(t.Output(), nil)), every: time.Hour}
+	h := newWaitlist("e")
+	watching := &watch{db: q.db, waitlist: h, log: slog.New(slog.NewTextHandler(t.Output(), nil)), every: time.Hour}
 	go watching.run(t.Context())
-	w := h.join(Seeker{Scopes: OfInstance(), Untagged: true})
+	w := h.join(RunnerMatch{Scopes: OfInstance(), Untagged: true})
 	woken := make(chan struct{})
 	w.listen(func() { close(woken) })
 	for id := int64(1); ; id++ { // until the node listens
 		put(t, q, id, p.ID, false)
 		select {
 		case <-woken:
-			if lane := w.again(); lane.ProjectID != p.ID {
-				t.Errorf("woken for %+v", lane)
+			if queue := w.again(); queue.ProjectID != p.ID {
+				t.Errorf("woken for %+v", queue)
 			}
 			return
 		case <-time.After(50 * time.Millisecond):
@@ -182,30 +182,30 @@ func TestAMissedJobIsFoundByLooking(t *testing.T) {
 	q := newQueue(t)
 	p := projecttest.New(t, q.db, grouptest.New(t, q.db).ID, projecttest.With("settings", `{"shared_runners_enabled":false}`))
 	put(t, q, 1, p.ID, false)
-	h := newHall("e")
-	watching := &watch{db: q.db, hall: h}
-	w := h.join(Seeker{Scopes: OfInstance(), Untagged: true})
+	h := newWaitlist("e")
+	watching := &watch{db: q.db, waitlist: h}
+	w := h.join(RunnerMatch{Scopes: OfInstance(), Untagged: true})
 	look := func() {
 		if err := watching.look(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if look(); w.lane != nil {
+	if look(); w.queue != nil {
 		t.Error("woken for a project that does not want it")
 	}
 	if _, err := q.db.Exec(t.Context(), `update projects set settings = '{}' where id = $1`, p.ID); err != nil {
 		t.Fatal(err)
 	}
-	if look(); w.lane == nil {
+	if look(); w.queue == nil {
 		t.Error("not woken after the project changed its mind")
 	}
 }
 
-// DO-10: one runner, however often it asks, has half of the desks at most; the
+// DO-10: one runner, however often it asks, has half of the slots at most; the
 // others are there for whoever else comes.
-func TestDO10_OneRunnerDoesNotHoldAllDesks(t *testing.T) {
+func TestDO10_OneRunnerDoesNotHoldAllClaimSlots(t *testing.T) {
 	t.Parallel()
-	d := newDesks(4)
+	d := newClaimSlots(4)
 	ctx, cancel := context.WithCancel(t.Context())
 	var leave []func()
 	for range 2 {
@@ -230,52 +230,52 @@ func TestDO10_OneRunnerDoesNotHoldAllDesks(t *testing.T) {
 		leave = append(leave, free)
 	}
 	if len(d.all) != 4 {
-		t.Errorf("%d desks are taken", len(d.all))
+		t.Errorf("%d slots are taken", len(d.all))
 	}
 	cancel()
 	for range cap(waits) {
 		if err := <-waits; err == nil {
-			t.Error("a third desk of one runner")
+			t.Error("a third slot of one runner")
 		}
 	}
 	for _, free := range leave {
 		free()
 	}
 	if len(d.all) != 0 || len(d.byRunner) != 0 {
-		t.Errorf("%d desks are taken, %d runners are remembered", len(d.all), len(d.byRunner))
+		t.Errorf("%d slots are taken, %d runners are remembered", len(d.all), len(d.byRunner))
 	}
 }
 
 // DO-10: one runner has so many places to wait at. Beyond them it looks, and is
 // told at once that there is nothing; others wait as before.
-func TestDO10_OneRunnerDoesNotFillTheHall(t *testing.T) {
+func TestDO10_OneRunnerDoesNotFillTheWaitlist(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	asking := Asking{Runner: runner.Runner{ID: 7, Type: runner.Instance, RunUntagged: true}, Features: everything, Secret: "glrt-runnersecret"}
-	var all []*visit
-	for range mostSeats {
-		all = append(all, w.visit(asking))
+	w := newFixture(t)
+	request := JobRequest{Runner: runner.Runner{ID: 7, Type: runner.Instance, RunUntagged: true}, Features: everything, Secret: "glrt-runnersecret"}
+	var all []*poll
+	for range mostPlaces {
+		all = append(all, w.poll(request))
 	}
-	beyond := w.visit(asking)
+	beyond := w.poll(request)
 	if given, over, err := beyond.first(t.Context()); given != nil || !over || err != nil {
 		t.Errorf("beyond its places a runner waits: %+v, %v, %v", given, over, err)
 	}
-	other := asking
+	other := request
 	other.Runner.ID = 8
-	if v := w.visit(other); v.place == nil {
+	if v := w.poll(other); v.place == nil {
 		t.Error("another runner has no place")
 	} else {
 		v.place.leave()
 	}
 	job := w.pending(t, w.project)
-	if given, _, err := w.visit(asking).first(t.Context()); err != nil || given == nil || given.ID != job {
+	if given, _, err := w.poll(request).first(t.Context()); err != nil || given == nil || given.ID != job {
 		t.Errorf("beyond its places a runner gets no job: %+v, %v", given, err)
 	}
 	for _, v := range all {
 		v.place.leave()
 		v.place.leave() // twice counts once
 	}
-	if w.Waiting() != 0 || len(w.hall.seats) != 0 {
-		t.Errorf("%d wait, %d runners have places", w.Waiting(), len(w.hall.seats))
+	if w.Waiting() != 0 || len(w.waitlist.places) != 0 {
+		t.Errorf("%d wait, %d runners have places", w.Waiting(), len(w.waitlist.places))
 	}
 }

@@ -61,12 +61,12 @@ func (s *Service) MayUpdate(ctx context.Context, by access.Actor, p *project.Pro
 
 // act locks the pipeline of a job for somebody who may change it now, and lets
 // them.
-func (s *Service) act(ctx context.Context, by access.Actor, p *project.Project, jobID int64, do func(t *turn, j *Job) (*Job, error)) (*Job, error) {
+func (s *Service) act(ctx context.Context, by access.Actor, p *project.Project, jobID int64, do func(t *lockedPipeline, j *Job) (*Job, error)) (*Job, error) {
 	j, err := s.FindJob(ctx, p.ID, jobID)
 	if err != nil {
 		return nil, err
 	}
-	pl, err := s.Known(ctx, s.deps.DB, j.PipelineID)
+	pl, err := s.ByID(ctx, s.deps.DB, j.PipelineID)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (s *Service) act(ctx context.Context, by access.Actor, p *project.Project, 
 
 // CancelJob ends a job that has not ended. One that has stays as it is.
 func (s *Service) CancelJob(ctx context.Context, by access.Actor, p *project.Project, jobID int64) (*Job, error) {
-	return s.act(ctx, by, p, jobID, func(t *turn, j *Job) (*Job, error) {
+	return s.act(ctx, by, p, jobID, func(t *lockedPipeline, j *Job) (*Job, error) {
 		if j.Status.Complete() {
 			return j, nil
 		}
@@ -122,7 +122,7 @@ func (j *Job) Retryable() bool {
 // RetryJob gives a job that has ended another try, as a new record that runs as
 // whoever asked.
 func (s *Service) RetryJob(ctx context.Context, by access.Actor, p *project.Project, jobID int64) (*Job, error) {
-	return s.act(ctx, by, p, jobID, func(t *turn, j *Job) (*Job, error) {
+	return s.act(ctx, by, p, jobID, func(t *lockedPipeline, j *Job) (*Job, error) {
 		if !j.Retryable() {
 			return nil, errNotRetryable
 		}
@@ -146,7 +146,7 @@ func (s *Service) PlayJob(ctx context.Context, by access.Actor, p *project.Proje
 		}
 		return nil, err
 	}
-	return s.act(ctx, by, p, jobID, func(t *turn, j *Job) (*Job, error) {
+	return s.act(ctx, by, p, jobID, func(t *lockedPipeline, j *Job) (*Job, error) {
 		if !j.Playable() {
 			return nil, errUnplayable
 		}
@@ -209,7 +209,7 @@ func (s *Service) EraseJob(ctx context.Context, by access.Actor, p *project.Proj
 	if err != nil {
 		return nil, err
 	}
-	pl, err := s.Known(ctx, s.deps.DB, j.PipelineID)
+	pl, err := s.ByID(ctx, s.deps.DB, j.PipelineID)
 	if err != nil {
 		return nil, err
 	}

@@ -18,15 +18,15 @@ import (
 	"stithy/internal/setting/settingtest"
 )
 
-// world is the room with a folder of blobs and a clock to turn.
-type world struct {
+// fixture is the room with a folder of blobs and a clock to turn.
+type fixture struct {
 	*Service
 	now time.Time
 }
 
-func newWorld(t testing.TB) *world {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	w := &world{now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC)}
+	w := &fixture{now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC)}
 	db := postgrestest.New(t)
 	log := slog.New(slog.DiscardHandler)
 	registry := jobqueue.NewRegistry()
@@ -46,14 +46,14 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-func (w *world) tx(t testing.TB, do func(context.Context, pgx.Tx) error) {
+func (w *fixture) tx(t testing.TB, do func(context.Context, pgx.Tx) error) {
 	t.Helper()
 	if err := w.deps.DB.InTx(t.Context(), func(tx pgx.Tx) error { return do(t.Context(), tx) }); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (w *world) begin(t testing.TB, jobID int64, secrets ...secretbox.Secret) {
+func (w *fixture) begin(t testing.TB, jobID int64, secrets ...secretbox.Secret) {
 	t.Helper()
 	w.tx(t, func(ctx context.Context, tx pgx.Tx) error {
 		var b pgx.Batch
@@ -64,13 +64,13 @@ func (w *world) begin(t testing.TB, jobID int64, secrets ...secretbox.Secret) {
 	})
 }
 
-func (w *world) end(t testing.TB, jobID int64) {
+func (w *fixture) end(t testing.TB, jobID int64) {
 	t.Helper()
 	w.tx(t, func(ctx context.Context, tx pgx.Tx) error { return w.CloseLog(ctx, tx, jobID) })
 }
 
 // say appends to a log where it ends.
-func (w *world) say(t testing.TB, jobID int64, text string) {
+func (w *fixture) say(t testing.TB, jobID int64, text string) {
 	t.Helper()
 	size, err := w.LogSize(t.Context(), jobID)
 	if err != nil {
@@ -82,7 +82,7 @@ func (w *world) say(t testing.TB, jobID int64, text string) {
 }
 
 // seen reads a log from an offset on, and checks that its size is right.
-func (w *world) seen(t testing.TB, jobID, from int64) string {
+func (w *fixture) seen(t testing.TB, jobID, from int64) string {
 	t.Helper()
 	body, size, err := w.OpenLog(t.Context(), jobID, from)
 	if err != nil {
@@ -99,7 +99,7 @@ func (w *world) seen(t testing.TB, jobID, from int64) string {
 	return string(text)
 }
 
-func (w *world) count(t testing.TB, sql string, args ...any) int64 {
+func (w *fixture) count(t testing.TB, sql string, args ...any) int64 {
 	t.Helper()
 	n, err := postgres.Value[int64](t.Context(), w.deps.DB, sql, args...)
 	if err != nil {
@@ -108,7 +108,7 @@ func (w *world) count(t testing.TB, sql string, args ...any) int64 {
 	return n
 }
 
-func (w *world) blobs(t testing.TB) int {
+func (w *fixture) blobs(t testing.TB) int {
 	t.Helper()
 	all, err := w.deps.Blobs.List(t.Context(), "", "", 1000)
 	if err != nil {

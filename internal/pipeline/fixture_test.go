@@ -43,9 +43,9 @@ import (
 	"stithy/internal/variable"
 )
 
-// world is an instance with a project whose repository holds a configuration,
+// fixture is an instance with a project whose repository holds a configuration,
 // and a person for each role there.
-type world struct {
+type fixture struct {
 	*httpapitest.Client // anonymous
 	*pipeline.Service
 	db           *postgres.DB
@@ -73,9 +73,9 @@ build: {stage: build, script: [make]}
 test: {stage: test, script: [make test]}
 `
 
-func newWorld(t testing.TB, config string) *world {
+func newFixture(t testing.TB, config string) *fixture {
 	t.Helper()
-	w := &world{
+	w := &fixture{
 		db: postgrestest.New(t), store: repositorytest.Store(t), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC),
 		people: map[access.Role]*user.User{},
 	}
@@ -159,7 +159,7 @@ type noJobTokens struct{}
 
 func (noJobTokens) Caller(context.Context, string) (*pipeline.Caller, error) { return nil, nil }
 
-func (w *world) as(t testing.TB, role access.Role) *httpapitest.Client {
+func (w *fixture) as(t testing.TB, role access.Role) *httpapitest.Client {
 	t.Helper()
 	u := w.people[role]
 	if u == nil {
@@ -169,13 +169,13 @@ func (w *world) as(t testing.TB, role access.Role) *httpapitest.Client {
 	return w.AsAccount(*u.Person(), u)
 }
 
-func (w *world) actor(role access.Role) access.Actor {
+func (w *fixture) actor(role access.Role) access.Actor {
 	u := w.people[role]
 	return access.Actor{Person: u.Person(), Account: u}
 }
 
 // standing is the project as somebody of a role sees it.
-func (w *world) standing(t testing.TB, role access.Role) *project.Project {
+func (w *fixture) standing(t testing.TB, role access.Role) *project.Project {
 	t.Helper()
 	p, err := w.projects.Find(t.Context(), w.actor(role), w.project.ID)
 	if err != nil {
@@ -184,14 +184,14 @@ func (w *world) standing(t testing.TB, role access.Role) *project.Project {
 	return p
 }
 
-func (w *world) at(below string, args ...any) string {
+func (w *fixture) at(below string, args ...any) string {
 	return "/projects/" + strconv.FormatInt(w.project.ID, 10) + fmt.Sprintf(below, args...)
 }
 
 // create makes a pipeline as a developer.
-func (w *world) create(t testing.TB, vars ...pipeline.Variable) *pipeline.Pipeline {
+func (w *fixture) create(t testing.TB, vars ...pipeline.Variable) *pipeline.Pipeline {
 	t.Helper()
-	pl, err := w.Create(t.Context(), w.actor(access.Developer), w.standing(t, access.Developer), pipeline.Wish{
+	pl, err := w.Create(t.Context(), w.actor(access.Developer), w.standing(t, access.Developer), pipeline.CreateRequest{
 		Source: pipeline.FromAPI, Ref: "main", Variables: vars,
 	})
 	if err != nil {
@@ -200,7 +200,7 @@ func (w *world) create(t testing.TB, vars ...pipeline.Variable) *pipeline.Pipeli
 	return pl
 }
 
-func (w *world) exec(t testing.TB, sql string, args ...any) {
+func (w *fixture) exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
 	if _, err := w.db.Exec(t.Context(), sql, args...); err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func (w *world) exec(t testing.TB, sql string, args ...any) {
 }
 
 // jobs are the latest jobs of a pipeline, by name.
-func (w *world) jobs(t testing.TB, pipelineID int64) map[string]*pipeline.Job {
+func (w *fixture) jobs(t testing.TB, pipelineID int64) map[string]*pipeline.Job {
 	t.Helper()
 	ids, err := postgres.Values[int64](t.Context(), w.db, `select id from jobs where pipeline_id = $1 and not retried order by id`, pipelineID)
 	if err != nil {
@@ -226,9 +226,9 @@ func (w *world) jobs(t testing.TB, pipelineID int64) map[string]*pipeline.Job {
 }
 
 // states is "name:status ..." of a pipeline, in order, with its own first.
-func (w *world) states(t testing.TB, pipelineID int64) string {
+func (w *fixture) states(t testing.TB, pipelineID int64) string {
 	t.Helper()
-	pl, err := w.Known(t.Context(), w.db, pipelineID)
+	pl, err := w.ByID(t.Context(), w.db, pipelineID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,14 +240,14 @@ func (w *world) states(t testing.TB, pipelineID int64) string {
 	return strings.Join(append([]string{string(pl.Status)}, parts...), " ")
 }
 
-func (w *world) wantStates(t testing.TB, pipelineID int64, want string) {
+func (w *fixture) wantStates(t testing.TB, pipelineID int64, want string) {
 	t.Helper()
 	if got := w.states(t, pipelineID); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
-func (w *world) in(t testing.TB, do func(tx pgx.Tx) error) {
+func (w *fixture) in(t testing.TB, do func(tx pgx.Tx) error) {
 	t.Helper()
 	if err := w.db.InTx(t.Context(), do); err != nil {
 		t.Fatal(err)
@@ -255,7 +255,7 @@ func (w *world) in(t testing.TB, do func(tx pgx.Tx) error) {
 }
 
 // run takes the pending job of a name and ends it.
-func (w *world) run(t testing.TB, pipelineID int64, name string, o pipeline.Outcome) {
+func (w *fixture) run(t testing.TB, pipelineID int64, name string, o pipeline.Outcome) {
 	t.Helper()
 	w.start(t, pipelineID, name)
 	id := w.jobs(t, pipelineID)[name].ID
@@ -266,7 +266,7 @@ func (w *world) run(t testing.TB, pipelineID int64, name string, o pipeline.Outc
 }
 
 // give lets a runner have a pending job.
-func (w *world) give(ctx context.Context, tx pgx.Tx, id int64) error {
+func (w *fixture) give(ctx context.Context, tx pgx.Tx, id int64) error {
 	c, err := w.Candidate(ctx, tx, id)
 	if err != nil {
 		return err
@@ -274,7 +274,7 @@ func (w *world) give(ctx context.Context, tx pgx.Tx, id int64) error {
 	return w.Start(ctx, tx, c, 1)
 }
 
-func (w *world) start(t testing.TB, pipelineID int64, name string) {
+func (w *fixture) start(t testing.TB, pipelineID int64, name string) {
 	t.Helper()
 	j := w.jobs(t, pipelineID)[name]
 	w.in(t, func(tx pgx.Tx) error {
@@ -291,7 +291,7 @@ var (
 )
 
 // pushes are the pipelines that pushes ask for, made now.
-func (w *world) work(t testing.TB) {
+func (w *fixture) work(t testing.TB) {
 	t.Helper()
 	for {
 		args, err := postgres.Values[string](t.Context(), w.db,
@@ -311,7 +311,7 @@ func (w *world) work(t testing.TB) {
 }
 
 // carryOn works what the queue holds for bridges, resources and the like.
-func (w *world) carryOn(t testing.TB) {
+func (w *fixture) carryOn(t testing.TB) {
 	t.Helper()
 	type row struct{ Kind, Args string }
 	for {
@@ -349,7 +349,7 @@ func (w *world) carryOn(t testing.TB) {
 }
 
 // archiveAfter sets the age from which jobs are kept as they are.
-func (w *world) archiveAfter(t testing.TB, age string) {
+func (w *fixture) archiveAfter(t testing.TB, age string) {
 	t.Helper()
 	if err := w.settings.Update(t.Context(), access.Actor{}, func(s *setting.Settings) { s.ArchiveBuildsInHumanReadable = setting.Text(age) }); err != nil {
 		t.Fatal(err)

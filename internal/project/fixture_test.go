@@ -33,9 +33,9 @@ import (
 	"stithy/internal/user/usertest"
 )
 
-// world is an instance with an administrator and two people with their
+// fixture is an instance with an administrator and two people with their
 // namespaces.
-type world struct {
+type fixture struct {
 	*httpapitest.Client // anonymous
 	db                  *postgres.DB
 	settings            *setting.Service
@@ -49,9 +49,9 @@ type world struct {
 	gone    []int64
 }
 
-func newWorld(t testing.TB) *world {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	w := &world{db: postgrestest.New(t), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
+	w := &fixture{db: postgrestest.New(t), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	now := clock.Clock(func() time.Time { return w.now })
 	names := wire.Names{Service: "svc", Errors: "errsvc"}
@@ -98,7 +98,7 @@ func newWorld(t testing.TB) *world {
 }
 
 // person seeds an account with its namespace.
-func (w *world) person(t testing.TB, name string, options ...usertest.Option) *user.User {
+func (w *fixture) person(t testing.TB, name string, options ...usertest.Option) *user.User {
 	t.Helper()
 	u := usertest.New(t, w.db, append([]usertest.Option{usertest.Named(name)}, options...)...)
 	grouptest.Personal(t, w.db, u)
@@ -106,25 +106,25 @@ func (w *world) person(t testing.TB, name string, options ...usertest.Option) *u
 }
 
 // member seeds an account with a role in a project.
-func (w *world) member(t testing.TB, p *project.Project, role access.Role) *user.User {
+func (w *fixture) member(t testing.TB, p *project.Project, role access.Role) *user.User {
 	t.Helper()
 	u := w.person(t, fmt.Sprintf("member%d-%d", p.ID, role))
 	projecttest.Join(t, w.db, p, u, role)
 	return u
 }
 
-func (w *world) as(u *user.User) *httpapitest.Client { return w.AsAccount(*u.Person(), u) }
+func (w *fixture) as(u *user.User) *httpapitest.Client { return w.AsAccount(*u.Person(), u) }
 
 func actor(u *user.User) access.Actor { return access.Actor{Person: u.Person(), Account: u} }
 
-func (w *world) exec(t testing.TB, sql string, args ...any) {
+func (w *fixture) exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
 	if _, err := w.db.Exec(t.Context(), sql, args...); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (w *world) set(t testing.TB, change func(*setting.Settings)) {
+func (w *fixture) set(t testing.TB, change func(*setting.Settings)) {
 	t.Helper()
 	if err := w.settings.Update(t.Context(), access.Actor{}, change); err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func (w *world) set(t testing.TB, change func(*setting.Settings)) {
 }
 
 // taken returns the types of the audited acts since the last call.
-func (w *world) taken() (types []string) {
+func (w *fixture) taken() (types []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, d := range w.records {

@@ -27,7 +27,7 @@ type jobForm struct {
 }
 
 // do acts on a job through the API.
-func (w *world) do(t testing.TB, role access.Role, jobID int64, act string, status int) jobForm {
+func (w *fixture) do(t testing.TB, role access.Role, jobID int64, act string, status int) jobForm {
 	t.Helper()
 	r := w.as(t, role).Do(t, "POST", w.at("/jobs/%d/%s", jobID, act), nil).WantStatus(t, status)
 	return httpapitest.JSON[jobForm](t, r)
@@ -35,7 +35,7 @@ func (w *world) do(t testing.TB, role access.Role, jobID int64, act string, stat
 
 func TestAJobIsCanceledAndRetried(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simple)
+	w := newFixture(t, simple)
 	pl := w.create(t)
 	build := w.jobs(t, pl.ID)["build"]
 	w.as(t, access.Reporter).Do(t, "POST", w.at("/jobs/%d/cancel", build.ID), nil).WantStatus(t, 403)
@@ -66,7 +66,7 @@ func TestAJobIsCanceledAndRetried(t *testing.T) {
 
 func TestAManualJobIsPlayed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `
+	w := newFixture(t, `
 build: {stage: build, script: [x]}
 ship: {stage: deploy, script: [x], rules: [{when: manual}]}
 tell: {stage: .post, script: [x]}
@@ -102,7 +102,7 @@ tell: {stage: .post, script: [x]}
 
 func TestAPipelineIsCanceledRetriedAndDeleted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `
+	w := newFixture(t, `
 a: {stage: build, script: [x]}
 b: {stage: build, script: [x]}
 c: {stage: test, script: [x]}
@@ -138,7 +138,7 @@ c: {stage: test, script: [x]}
 
 func TestAJobStartsAgainByItself(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `
+	w := newFixture(t, `
 a: {script: [x], retry: {max: 2, when: [script_failure]}}
 b: {script: [x], allow_failure: {exit_codes: [7]}}
 `)
@@ -162,7 +162,7 @@ b: {script: [x], allow_failure: {exit_codes: [7]}}
 
 func TestADelayedJobStartsAtItsTime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `a: {script: [x], when: delayed, start_in: 30 minutes}`)
+	w := newFixture(t, `a: {script: [x], when: delayed, start_in: 30 minutes}`)
 	pl := w.create(t)
 	w.wantStates(t, pl.ID, "scheduled a:scheduled")
 	w.carryOn(t)
@@ -176,7 +176,7 @@ func TestADelayedJobStartsAtItsTime(t *testing.T) {
 
 func TestOneJobAtATimeHoldsAResource(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `a: {script: [x], resource_group: production}`)
+	w := newFixture(t, `a: {script: [x], resource_group: production}`)
 	first, second, third := w.create(t), w.create(t), w.create(t)
 	w.carryOn(t)
 	w.wantStates(t, first.ID, "pending a:pending")
@@ -192,7 +192,7 @@ func TestOneJobAtATimeHoldsAResource(t *testing.T) {
 
 func TestWhatEndedStaysAsItEnded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `a: {script: [x]}`)
+	w := newFixture(t, `a: {script: [x]}`)
 	pl := w.create(t)
 	id := w.jobs(t, pl.ID)["a"].ID
 	w.run(t, pl.ID, "a", passed)
@@ -210,7 +210,7 @@ func TestWhatEndedStaysAsItEnded(t *testing.T) {
 
 func TestAnArchivedJobIsOnlyRead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `a: {script: [x], when: manual}`)
+	w := newFixture(t, `a: {script: [x], when: manual}`)
 	pl := w.create(t)
 	id := w.jobs(t, pl.ID)["a"].ID
 	w.exec(t, `update jobs set created_at = created_at - interval '3 months'`)
@@ -226,7 +226,7 @@ func TestAnArchivedJobIsOnlyRead(t *testing.T) {
 
 func TestAProtectedRefIsActedOnByThoseWhoMayUpdateIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `a: {script: [x], when: manual}`)
+	w := newFixture(t, `a: {script: [x], when: manual}`)
 	pl := w.create(t)
 	id := w.jobs(t, pl.ID)["a"].ID
 	w.as(t, access.Maintainer).Do(t, "POST", w.at("/protected_branches"), url.Values{"name": {"main"}}).WantStatus(t, 201)
@@ -237,7 +237,7 @@ func TestAProtectedRefIsActedOnByThoseWhoMayUpdateIt(t *testing.T) {
 }
 
 // leftLog is a job of a developer that has ended and left a log.
-func (w *world) leftLog(t testing.TB) (id int64) {
+func (w *fixture) leftLog(t testing.TB) (id int64) {
 	t.Helper()
 	pl := w.create(t)
 	id = w.jobs(t, pl.ID)["a"].ID
@@ -263,7 +263,7 @@ func (w *world) leftLog(t testing.TB) (id int64) {
 
 func TestAJobOfAProtectedRefIsErasedByMaintainersAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `a: {script: [x]}`)
+	w := newFixture(t, `a: {script: [x]}`)
 	first, second := w.leftLog(t), w.leftLog(t)
 	w.do(t, access.Developer, first, "erase", 201)
 	w.as(t, access.Maintainer).Do(t, "POST", w.at("/protected_branches"), url.Values{"name": {"main"}}).WantStatus(t, 201)
@@ -273,7 +273,7 @@ func TestAJobOfAProtectedRefIsErasedByMaintainersAlone(t *testing.T) {
 
 func TestOfManyWhoEraseAJobAtOnceOneDoes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `a: {script: [x]}`)
+	w := newFixture(t, `a: {script: [x]}`)
 	id := w.leftLog(t)
 	client := w.as(t, access.Developer)
 	answers := make(chan int, 8)
@@ -291,7 +291,7 @@ func TestOfManyWhoEraseAJobAtOnceOneDoes(t *testing.T) {
 
 func TestAnErasedJobHasNoLogAnyMore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `a: {script: [x]}`)
+	w := newFixture(t, `a: {script: [x]}`)
 	pl := w.create(t)
 	id := w.jobs(t, pl.ID)["a"].ID
 	w.as(t, access.Developer).Do(t, "GET", w.at("/jobs/%d/trace", id), nil).WantStatus(t, 404)

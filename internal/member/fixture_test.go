@@ -37,8 +37,8 @@ import (
 	"stithy/internal/user/usertest"
 )
 
-// world is the room on a database of its own, behind the real API.
-type world struct {
+// fixture is the room on a database of its own, behind the real API.
+type fixture struct {
 	*httpapitest.Client // anonymous
 	db                  *postgres.DB
 	box                 *secretbox.Box
@@ -56,9 +56,9 @@ type world struct {
 	made    int
 }
 
-func newWorld(t testing.TB) *world {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	w := &world{db: postgrestest.New(t), box: secretbox.Random(), clients: map[int64]*httpapitest.Client{}, now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
+	w := &fixture{db: postgrestest.New(t), box: secretbox.Random(), clients: map[int64]*httpapitest.Client{}, now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	settings := settingtest.New(t, w.db)
 	now := clock.Clock(func() time.Time { return w.now })
@@ -102,7 +102,7 @@ func newWorld(t testing.TB) *world {
 }
 
 // as calls as someone, always with the same token.
-func (w *world) as(u *user.User) *httpapitest.Client {
+func (w *fixture) as(u *user.User) *httpapitest.Client {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.clients[u.ID] == nil {
@@ -112,13 +112,13 @@ func (w *world) as(u *user.User) *httpapitest.Client {
 }
 
 // person seeds an account.
-func (w *world) person(t testing.TB, name string, options ...usertest.Option) *user.User {
+func (w *fixture) person(t testing.TB, name string, options ...usertest.Option) *user.User {
 	t.Helper()
 	return usertest.New(t, w.db, append([]usertest.Option{usertest.Named(name)}, options...)...)
 }
 
 // project seeds a project in a namespace.
-func (w *world) project(t testing.TB, in *group.Group, v access.Visibility) *project.Project {
+func (w *fixture) project(t testing.TB, in *group.Group, v access.Visibility) *project.Project {
 	t.Helper()
 	w.made++
 	id := w.insert(t, `
@@ -135,7 +135,7 @@ func (w *world) project(t testing.TB, in *group.Group, v access.Visibility) *pro
 }
 
 // join makes someone a member of a group or project.
-func (w *world) join(t testing.TB, where any, u *user.User, role access.Role) {
+func (w *fixture) join(t testing.TB, where any, u *user.User, role access.Role) {
 	t.Helper()
 	switch where := where.(type) {
 	case *group.Group:
@@ -146,7 +146,7 @@ func (w *world) join(t testing.TB, where any, u *user.User, role access.Role) {
 	}
 }
 
-func (w *world) insert(t testing.TB, sql string, args ...any) int64 {
+func (w *fixture) insert(t testing.TB, sql string, args ...any) int64 {
 	t.Helper()
 	id, err := postgres.Value[int64](t.Context(), w.db, sql, args...)
 	if err != nil {
@@ -155,7 +155,7 @@ func (w *world) insert(t testing.TB, sql string, args ...any) int64 {
 	return id
 }
 
-func (w *world) exec(t testing.TB, sql string, args ...any) {
+func (w *fixture) exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
 	if _, err := w.db.Exec(t.Context(), sql, args...); err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func (w *world) exec(t testing.TB, sql string, args ...any) {
 
 // taken returns what was audited since the last call, as "type: entity
 // target".
-func (w *world) taken() []string {
+func (w *fixture) taken() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all []string

@@ -172,8 +172,8 @@ func forConfig(all []variable.Variable) ciconfig.Variables {
 	return vars
 }
 
-// scene is all that decides what a pipeline holds.
-type scene struct {
+// createContext is all that decides what a pipeline holds.
+type createContext struct {
 	project   *project.Project
 	repo      *gitstore.Repo
 	commit    *gitstore.Commit
@@ -185,7 +185,7 @@ type scene struct {
 }
 
 // gather collects the facts.
-func (s *Service) gather(ctx context.Context, by access.Actor, c *scene) error {
+func (s *Service) gather(ctx context.Context, by access.Actor, c *createContext) error {
 	pl := &c.pipeline
 	on := On{Project: c.project, Ref: pl.Ref, Tag: pl.Tag, Protected: c.protected}
 	outer, given, err := s.outer(ctx, by, on)

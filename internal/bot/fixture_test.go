@@ -38,9 +38,9 @@ import (
 	"stithy/internal/user/usertest"
 )
 
-// world is a group with a project in it and people of every role, behind the
+// fixture is a group with a project in it and people of every role, behind the
 // real API with the real authentication.
-type world struct {
+type fixture struct {
 	*httpapitest.Client // anonymous
 	db                  *postgres.DB
 	box                 *secretbox.Box
@@ -62,9 +62,9 @@ type world struct {
 	records []bus.AuditRecord
 }
 
-func newWorld(t testing.TB, instance ...setting.Instance) *world {
+func newFixture(t testing.TB, instance ...setting.Instance) *fixture {
 	t.Helper()
-	w := &world{db: postgrestest.New(t), box: secretbox.Random(), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
+	w := &fixture{db: postgrestest.New(t), box: secretbox.Random(), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	now := clock.Clock(func() time.Time { return w.now })
 	home := &url.URL{Scheme: "https", Host: "forge.example"}
@@ -149,7 +149,7 @@ type stands struct {
 }
 
 // probes answer who called, and which role they have.
-func (w *world) probes() []httpapi.Endpoint {
+func (w *fixture) probes() []httpapi.Endpoint {
 	who := func(_ context.Context, call httpapi.Call[httpapi.None, httpapi.None]) (stands, error) {
 		return stands{Caller: call.Actor.ID()}, nil
 	}
@@ -168,24 +168,24 @@ func (w *world) probes() []httpapi.Endpoint {
 }
 
 // as calls with a fresh token.
-func (w *world) as(t testing.TB, u *user.User) *httpapitest.Client {
+func (w *fixture) as(t testing.TB, u *user.User) *httpapitest.Client {
 	t.Helper()
 	return w.with(tokentest.New(t, w.db, w.box, u.ID))
 }
 
-func (w *world) with(secret string) *httpapitest.Client { return w.With("Private-Token", secret) }
+func (w *fixture) with(secret string) *httpapitest.Client { return w.With("Private-Token", secret) }
 
-func (w *world) inProject() string { return "/projects/" + id(w.project.ID) }
-func (w *world) inGroup() string   { return "/groups/" + id(w.group.ID) }
+func (w *fixture) inProject() string { return "/projects/" + id(w.project.ID) }
+func (w *fixture) inGroup() string   { return "/groups/" + id(w.group.ID) }
 
-func (w *world) exec(t testing.TB, sql string, args ...any) {
+func (w *fixture) exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
 	if _, err := w.db.Exec(t.Context(), sql, args...); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func ask[T any](t testing.TB, w *world, sql string, args ...any) T {
+func ask[T any](t testing.TB, w *fixture, sql string, args ...any) T {
 	t.Helper()
 	v, err := postgres.Value[T](t.Context(), w.db, sql, args...)
 	if err != nil {
@@ -200,13 +200,13 @@ type source struct {
 	by access.Actor
 }
 
-func (w *world) source(t testing.TB) *source {
+func (w *fixture) source(t testing.TB) *source {
 	t.Helper()
 	return &source{Source: member.OfProject(w.project), by: access.Actor{Person: w.root.Person(), Account: w.root}}
 }
 
 // taken returns the audited acts since the last call.
-func (w *world) taken() []bus.AuditRecord {
+func (w *fixture) taken() []bus.AuditRecord {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	records := w.records
@@ -230,7 +230,7 @@ type made struct {
 }
 
 // create makes a token as someone who may.
-func (w *world) create(t testing.TB, by *user.User, in string, attributes ...map[string]any) made {
+func (w *fixture) create(t testing.TB, by *user.User, in string, attributes ...map[string]any) made {
 	t.Helper()
 	body := map[string]any{"name": "robot", "scopes": []string{"api"}}
 	for _, more := range attributes {
@@ -242,12 +242,12 @@ func (w *world) create(t testing.TB, by *user.User, in string, attributes ...map
 }
 
 // wantDead checks that a secret is worth nothing any more.
-func (w *world) wantDead(t testing.TB, secret string) {
+func (w *fixture) wantDead(t testing.TB, secret string) {
 	t.Helper()
 	w.with(secret).Do(t, "GET", "/probe", nil).Want(t, http.StatusUnauthorized, unauthorized)
 }
 
-func (w *world) wantAlive(t testing.TB, secret string) {
+func (w *fixture) wantAlive(t testing.TB, secret string) {
 	t.Helper()
 	w.with(secret).Do(t, "GET", "/probe", nil).WantStatus(t, http.StatusOK)
 }

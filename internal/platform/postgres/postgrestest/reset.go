@@ -17,11 +17,11 @@ select md5(string_agg(row, ',' order by row)) from (
 	union all select concat_ws(' ', oid, xmin) from pg_proc where oid >= 16384
 ) rows`
 
-// sqlWash makes a database as it was when it was copied from the template, whose comment is the state of its schema.
+// sqlReset makes a database as it was when it was copied from the template, whose comment is the state of its schema.
 // It is refused where the schema was changed, where much is left, and to who may not set triggers aside. Whoever is
 // still connected belonged to a test that has ended.
-const sqlWash = `
-do $wash$
+const sqlReset = `
+do $reset$
 declare
 	dirty regclass;
 begin
@@ -43,7 +43,7 @@ begin
 	perform setval(seqrelid, seqstart, false) from pg_sequence
 	where pg_sequence_last_value(seqrelid) is not null and seqrelid::regclass::text not like 'goose%%';
 end
-$wash$`
+$reset$`
 
 // describe writes the state of a schema where washing looks for it.
 func (s *server) describe(ctx context.Context, name string) error {
@@ -59,8 +59,8 @@ func (s *server) describe(ctx context.Context, name string) error {
 	return s.exec(fmt.Sprintf("comment on database %s is '%s'", name, state))
 }
 
-// lend gives a clean database to a test, one that was used before if there is one.
-func (s *server) lend() (name string, db *postgres.DB, err error) {
+// acquire gives a clean database to a test, one that was used before if there is one.
+func (s *server) acquire() (name string, db *postgres.DB, err error) {
 	if name, err = s.unused(); err != nil {
 		return "", nil, err
 	}
@@ -69,7 +69,7 @@ func (s *server) lend() (name string, db *postgres.DB, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if _, err = db.Exec(ctx, fmt.Sprintf(sqlWash, s.template)); err == nil {
+	if _, err = db.Exec(ctx, fmt.Sprintf(sqlReset, s.template)); err == nil {
 		return name, db, nil
 	}
 	db.Close()
@@ -96,7 +96,7 @@ func (s *server) unused() (string, error) {
 	return name, err
 }
 
-func (s *server) takeBack(name string) {
+func (s *server) release(name string) {
 	s.lending.Lock()
 	defer s.lending.Unlock()
 	s.idle = append(s.idle, name)

@@ -51,8 +51,8 @@ import (
 	"stithy/internal/variable"
 )
 
-// world is the room among those below it, behind the real API.
-type world struct {
+// fixture is the room among those below it, behind the real API.
+type fixture struct {
 	*Service
 	Variables *variable.Service
 	handler   http.Handler
@@ -74,14 +74,14 @@ func (unlimited) Endpoint(string, access.Actor) (ratelimit.Rule, bool) {
 func (unlimited) ThrottleText() string { return "" }
 func (unlimited) MaxOffset() int       { return 0 }
 
-func newWorld(t testing.TB) *world {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), postgrestest.URL(t), 6)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	w := &world{now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC), store: repositorytest.Store(t)}
+	w := &fixture{now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC), store: repositorytest.Store(t)}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	now := clock.Clock(func() time.Time { return w.now })
 	home := &url.URL{Scheme: "https", Host: "forge.example"}
@@ -168,7 +168,7 @@ func noPassword(context.Context, string, secretbox.Secret, netip.Addr) (*user.Us
 	return nil, fault.New(fault.Unauthenticated)
 }
 
-func (w *world) exec(t testing.TB, sql string, args ...any) {
+func (w *fixture) exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
 	if _, err := w.deps.DB.Exec(t.Context(), sql, args...); err != nil {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func (w *world) exec(t testing.TB, sql string, args ...any) {
 }
 
 // pending makes a pipeline of one job that waits for a runner.
-func (w *world) pending(t testing.TB, p *project.Project, change ...func(*pipeline.Spec)) (jobID int64) {
+func (w *fixture) pending(t testing.TB, p *project.Project, change ...func(*pipeline.Spec)) (jobID int64) {
 	t.Helper()
 	spec := pipeline.Spec{
 		Job: ciconfig.Job{Name: "build", Stage: "test", Script: []string{"make"}, When: ciconfig.OnSuccess}, Group: "build", NodeTotal: 1,
@@ -212,21 +212,21 @@ select $1, p.id, s.id, $3, false, $6, $7, 0, 'pending', 'on_success', false, $8,
 }
 
 // running makes a job that a runner has, and its token.
-func (w *world) running(t testing.TB, p *project.Project, change ...func(*pipeline.Spec)) (jobID int64, secret string) {
+func (w *fixture) running(t testing.TB, p *project.Project, change ...func(*pipeline.Spec)) (jobID int64, secret string) {
 	t.Helper()
 	w.pending(t, p, change...)
 	return w.claimed(t)
 }
 
 // claimed gives the next job to a runner.
-func (w *world) claimed(t testing.TB) (jobID int64, secret string) {
+func (w *fixture) claimed(t testing.TB) (jobID int64, secret string) {
 	t.Helper()
-	asking := Asking{Runner: runner.Runner{ID: 7, Type: runner.Instance, RunUntagged: true}, Secret: "glrt-runnersecret"}
-	seeker := asking.seeker()
+	request := JobRequest{Runner: runner.Runner{ID: 7, Type: runner.Instance, RunUntagged: true}, Secret: "glrt-runnersecret"}
+	match := request.match()
 	ctx := t.Context()
 	var c claimed
 	if err := w.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
-		c, err = w.take(ctx, tx, &asking, &seeker, nil)
+		c, err = w.take(ctx, tx, &request, &match, nil)
 		return err
 	}); err != nil || c.job == nil {
 		t.Fatalf("claiming: %+v %v", c, err)
@@ -234,7 +234,7 @@ func (w *world) claimed(t testing.TB) (jobID int64, secret string) {
 	return c.job.ID, c.secret.Reveal()
 }
 
-func (w *world) as(t testing.TB, u *user.User) func(*http.Request) {
+func (w *fixture) as(t testing.TB, u *user.User) func(*http.Request) {
 	secret := tokentest.New(t, w.deps.DB, w.deps.Box, u.ID)
 	return func(r *http.Request) { r.Header.Set("Private-Token", secret) }
 }
@@ -248,7 +248,7 @@ func with(name, value string) func(*http.Request) {
 }
 
 // call sends a request; a body is a text, a document or nothing.
-func (w *world) call(method, path string, body any, change ...func(*http.Request)) *httptest.ResponseRecorder {
+func (w *fixture) call(method, path string, body any, change ...func(*http.Request)) *httptest.ResponseRecorder {
 	text, kind := "", "text/plain"
 	switch b := body.(type) {
 	case nil:
@@ -270,7 +270,7 @@ func (w *world) call(method, path string, body any, change ...func(*http.Request
 	return rec
 }
 
-func (w *world) upload(path string, content []byte, change ...func(*http.Request)) *httptest.ResponseRecorder {
+func (w *fixture) upload(path string, content []byte, change ...func(*http.Request)) *httptest.ResponseRecorder {
 	var b bytes.Buffer
 	m := multipart.NewWriter(&b)
 	part, _ := m.CreateFormFile("file", "artifacts.zip")
@@ -291,7 +291,7 @@ func want(t testing.TB, r *httptest.ResponseRecorder, status int, body string, h
 	}
 }
 
-func (w *world) status(t testing.TB, jobID int64) pipeline.Status {
+func (w *fixture) status(t testing.TB, jobID int64) pipeline.Status {
 	t.Helper()
 	j, err := w.deps.Pipelines.KnownJob(context.WithoutCancel(t.Context()), w.deps.DB, jobID)
 	if err != nil {
@@ -303,9 +303,9 @@ func (w *world) status(t testing.TB, jobID int64) pipeline.Status {
 func id(n int64) string { return strconv.FormatInt(n, 10) }
 
 // ask is what a runner gets that does not wait.
-func (w *world) ask(t testing.TB, a Asking) *Payload {
+func (w *fixture) ask(t testing.TB, a JobRequest) *Payload {
 	t.Helper()
-	v := w.visit(a)
+	v := w.poll(a)
 	given, over, err := v.first(t.Context())
 	if err == nil && !over {
 		_, _, err = v.next(t.Context())

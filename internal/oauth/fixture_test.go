@@ -46,9 +46,9 @@ const (
 	verifier = "verifier-of-forty-three-characters-or-more_~."
 )
 
-// world is the room on a database of its own, behind its real door and the
+// fixture is the room on a database of its own, behind its real door and the
 // real API.
-type world struct {
+type fixture struct {
 	oauth.Deps
 	api       *httpapitest.Client // anonymous
 	service   *oauth.Service
@@ -61,9 +61,9 @@ type world struct {
 	records []bus.AuditRecord
 }
 
-func newWorld(t testing.TB) *world {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	w := &world{now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC)}
+	w := &fixture{now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC)}
 	db := postgrestest.New(t)
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	now := clock.Clock(func() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return w.now })
@@ -108,7 +108,7 @@ func newWorld(t testing.TB) *world {
 }
 
 // serve puts a door in front of a service with these parts.
-func (w *world) serve(t testing.TB, d oauth.Deps) http.Handler {
+func (w *fixture) serve(t testing.TB, d oauth.Deps) http.Handler {
 	t.Helper()
 	w.service = oauth.New(d)
 	door := &oauth.Door{
@@ -120,7 +120,7 @@ func (w *world) serve(t testing.TB, d oauth.Deps) http.Handler {
 }
 
 // check knows one password, which everybody has.
-func (w *world) check(ctx context.Context, login string, given secretbox.Secret, _ netip.Addr) (*user.User, error) {
+func (w *fixture) check(ctx context.Context, login string, given secretbox.Secret, _ netip.Addr) (*user.User, error) {
 	u, err := w.Users.FindByUsername(ctx, login)
 	if err == nil && given.Reveal() != password {
 		err = fault.New(fault.Unauthenticated)
@@ -131,7 +131,7 @@ func (w *world) check(ctx context.Context, login string, given secretbox.Secret,
 	return u, err
 }
 
-func (w *world) turn(d time.Duration) { w.mu.Lock(); defer w.mu.Unlock(); w.now = w.now.Add(d) }
+func (w *fixture) turn(d time.Duration) { w.mu.Lock(); defer w.mu.Unlock(); w.now = w.now.Add(d) }
 
 // app is a registered application with its secret.
 type app struct {
@@ -139,7 +139,7 @@ type app struct {
 	secret string
 }
 
-func (w *world) app(t testing.TB, change ...func(*oauth.Draft)) app {
+func (w *fixture) app(t testing.TB, change ...func(*oauth.Draft)) app {
 	t.Helper()
 	d := oauth.Draft{Name: "Tool", RedirectURI: callback, Scopes: access.Scopes{"api", "read_user", "openid", "profile", "email"}, Confidential: true}
 	for _, f := range change {
@@ -175,7 +175,7 @@ func (a app) askPKCE(scope string) oauth.Ask {
 }
 
 // code is what the application gets when ada consents.
-func (w *world) code(t testing.TB, ask oauth.Ask) string {
+func (w *fixture) code(t testing.TB, ask oauth.Ask) string {
 	t.Helper()
 	req, _, err := w.service.Check(t.Context(), w.ada, ask)
 	if err != nil {
@@ -238,14 +238,14 @@ func (r reply) refused(t testing.TB, status int, code oauth.Code) {
 	}
 }
 
-func (w *world) send(t testing.TB, r *http.Request) reply {
+func (w *fixture) send(t testing.TB, r *http.Request) reply {
 	t.Helper()
 	rec := httptest.NewRecorder()
 	w.door.ServeHTTP(rec, r.WithContext(t.Context()))
 	return reply{rec, rec.Body.String()}
 }
 
-func (w *world) get(t testing.TB, path, bearer string) reply {
+func (w *fixture) get(t testing.TB, path, bearer string) reply {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	if bearer != "" {
@@ -255,7 +255,7 @@ func (w *world) get(t testing.TB, path, bearer string) reply {
 }
 
 // post sends pairs of names and values as a form.
-func (w *world) post(t testing.TB, path string, pairs ...string) reply {
+func (w *fixture) post(t testing.TB, path string, pairs ...string) reply {
 	t.Helper()
 	form := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -266,7 +266,7 @@ func (w *world) post(t testing.TB, path string, pairs ...string) reply {
 	return w.send(t, r)
 }
 
-func (w *world) exchange(t testing.TB, a app, code string, more ...string) reply {
+func (w *fixture) exchange(t testing.TB, a app, code string, more ...string) reply {
 	t.Helper()
 	pairs := []string{"grant_type", "authorization_code", "client_id", a.UID, "code", code, "redirect_uri", callback}
 	if a.Confidential {
@@ -275,7 +275,7 @@ func (w *world) exchange(t testing.TB, a app, code string, more ...string) reply
 	return w.post(t, "/oauth/token", append(pairs, more...)...)
 }
 
-func (w *world) refresh(t testing.TB, a app, token string, more ...string) reply {
+func (w *fixture) refresh(t testing.TB, a app, token string, more ...string) reply {
 	t.Helper()
 	pairs := []string{"grant_type", "refresh_token", "client_id", a.UID, "refresh_token", token}
 	if a.Confidential {
@@ -285,31 +285,31 @@ func (w *world) refresh(t testing.TB, a app, token string, more ...string) reply
 }
 
 // granted is a token that ada let the application have.
-func (w *world) granted(t testing.TB, a app, scope string) issued {
+func (w *fixture) granted(t testing.TB, a app, scope string) issued {
 	t.Helper()
 	return w.exchange(t, a, w.code(t, a.askPKCE(scope)), "code_verifier", verifier).issued(t)
 }
 
 // works reports whether the API takes a token.
-func (w *world) works(t testing.TB, token string) bool {
+func (w *fixture) works(t testing.TB, token string) bool {
 	t.Helper()
 	return w.api.With("Authorization", "Bearer "+token).Do(t, "GET", "/probe", nil).Status == http.StatusOK
 }
 
-func (w *world) taken(what oauth.Action) (found []bus.AuditRecord) {
+func (w *fixture) taken(what oauth.Action) (found []bus.AuditRecord) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(w.records), func(d bus.AuditRecord) bool { return d.Type != string(what) })
 }
 
-func (w *world) exec(t testing.TB, sql string, args ...any) {
+func (w *fixture) exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
 	if _, err := w.DB.Exec(t.Context(), sql, args...); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (w *world) count(t testing.TB, sql string, args ...any) int64 {
+func (w *fixture) count(t testing.TB, sql string, args ...any) int64 {
 	t.Helper()
 	n, err := postgres.Value[int64](t.Context(), w.DB, sql, args...)
 	if err != nil {

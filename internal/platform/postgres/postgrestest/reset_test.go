@@ -16,20 +16,20 @@ end) from pg_class where relnamespace = 'public'::regnamespace and relkind in ('
 union all select concat_ws(' ', changed, version) from settings
 order by 1`
 
-// worn lends a database, does something to it, and lends it again.
-func worn(t *testing.T, s *server, do string) *postgres.DB {
+// reused acquires a database, does something to it, and acquires it again.
+func reused(t *testing.T, s *server, do string) *postgres.DB {
 	t.Helper()
-	first, db, err := s.lend()
+	first, db, err := s.acquire()
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = db.Exec(t.Context(), do)
 	db.Close()
-	s.takeBack(first)
+	s.release(first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, db, err := s.lend()
+	second, db, err := s.acquire()
 	if err != nil || second != first {
 		t.Fatalf("%s after %s, %v", second, first, err)
 	}
@@ -61,21 +61,21 @@ func TestADatabaseThatIsWornAgainIsAsNew(t *testing.T) {
 		"a table less":   `drop table settings cascade`,
 		"another column": `alter table users alter column bio drop not null`,
 	} {
-		got, err := postgres.Values[string](t.Context(), worn(t, s, do), sqlState)
+		got, err := postgres.Values[string](t.Context(), reused(t, s, do), sqlState)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
 }
 
-func BenchmarkWash(b *testing.B) {
+func BenchmarkReset(b *testing.B) {
 	s := connect(b)
 	for b.Loop() {
-		name, db, err := s.lend()
+		name, db, err := s.acquire()
 		if err != nil {
 			b.Fatal(err)
 		}
 		db.Close()
-		s.takeBack(name)
+		s.release(name)
 	}
 }

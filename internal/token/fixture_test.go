@@ -31,8 +31,8 @@ import (
 	"stithy/internal/user/usertest"
 )
 
-// world is the room on a database of its own, behind the real API.
-type world struct {
+// fixture is the room on a database of its own, behind the real API.
+type fixture struct {
 	*httpapitest.Client // anonymous
 	db                  *postgres.DB
 	box                 *secretbox.Box
@@ -46,9 +46,9 @@ type world struct {
 	records []bus.AuditRecord
 }
 
-func newWorld(t testing.TB, change ...func(*token.Deps)) *world {
+func newFixture(t testing.TB, change ...func(*token.Deps)) *fixture {
 	t.Helper()
-	w := &world{
+	w := &fixture{
 		db:  postgrestest.New(t),
 		box: secretbox.Random(),
 		now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC),
@@ -131,21 +131,21 @@ func probes() []httpapi.Endpoint {
 }
 
 // secret seeds a token.
-func (w *world) secret(t testing.TB, u *user.User, scopes ...access.Scope) string {
+func (w *fixture) secret(t testing.TB, u *user.User, scopes ...access.Scope) string {
 	t.Helper()
 	return tokentest.New(t, w.db, w.box, u.ID, scopes...)
 }
 
 // as calls with a fresh token.
-func (w *world) as(t testing.TB, u *user.User, scopes ...access.Scope) *httpapitest.Client {
+func (w *fixture) as(t testing.TB, u *user.User, scopes ...access.Scope) *httpapitest.Client {
 	t.Helper()
 	return w.with(w.secret(t, u, scopes...))
 }
 
-func (w *world) with(secret string) *httpapitest.Client { return w.With("Private-Token", secret) }
+func (w *fixture) with(secret string) *httpapitest.Client { return w.With("Private-Token", secret) }
 
 // exec changes what no use case changes.
-func (w *world) exec(t testing.TB, sql string, args ...any) {
+func (w *fixture) exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
 	if _, err := w.db.Exec(t.Context(), sql, args...); err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func (w *world) exec(t testing.TB, sql string, args ...any) {
 }
 
 // ofSecret changes the row of a token.
-func (w *world) ofSecret(t testing.TB, secret, set string, args ...any) {
+func (w *fixture) ofSecret(t testing.TB, secret, set string, args ...any) {
 	t.Helper()
 	digest := w.box.Digest(string(access.PersonalToken), secret)
 	tag, err := w.db.Exec(t.Context(), "update personal_access_tokens set "+set+" where digest = $1", append([]any{digest}, args...)...)
@@ -162,7 +162,7 @@ func (w *world) ofSecret(t testing.TB, secret, set string, args ...any) {
 	}
 }
 
-func (w *world) idOf(t testing.TB, secret string) int64 {
+func (w *fixture) idOf(t testing.TB, secret string) int64 {
 	t.Helper()
 	id, err := postgres.Value[int64](t.Context(), w.db, "select id from personal_access_tokens where digest = $1",
 		w.box.Digest(string(access.PersonalToken), secret))
@@ -172,7 +172,7 @@ func (w *world) idOf(t testing.TB, secret string) int64 {
 	return id
 }
 
-func (w *world) set(t testing.TB, change func(*setting.Settings)) {
+func (w *fixture) set(t testing.TB, change func(*setting.Settings)) {
 	t.Helper()
 	if err := w.settings.Update(t.Context(), access.Actor{}, change); err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func (w *world) set(t testing.TB, change func(*setting.Settings)) {
 }
 
 // taken returns the audited acts since the last call.
-func (w *world) taken() []bus.AuditRecord {
+func (w *fixture) taken() []bus.AuditRecord {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	records := slices.Clone(w.records)

@@ -13,12 +13,12 @@ import (
 	"stithy/internal/platform/postgres"
 )
 
-// Shelf is where a room keeps its pictures: its statements about them, each
+// Store is where a room keeps its pictures: its statements about them, each
 // for the thing $1. Put has type, content and name behind it.
-type Shelf struct{ Put, Drop, Get string }
+type Store struct{ Put, Drop, Get string }
 
 // Set gives a thing a picture, or takes it away, and tells the name of it.
-func (s Shelf) Set(ctx context.Context, tx pgx.Tx, id int64, given Upload) (name string, err error) {
+func (s Store) Set(ctx context.Context, tx pgx.Tx, id int64, given Upload) (name string, err error) {
 	p, err := Take(given)
 	if err != nil {
 		return "", err
@@ -32,7 +32,7 @@ func (s Shelf) Set(ctx context.Context, tx pgx.Tx, id int64, given Upload) (name
 }
 
 // Find reads the picture of a thing.
-func (s Shelf) Find(ctx context.Context, q postgres.Querier, args ...any) (Picture, error) {
+func (s Store) Find(ctx context.Context, q postgres.Querier, args ...any) (Picture, error) {
 	p, err := postgres.One[Picture](ctx, q, s.Get, args...)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return Picture{}, fault.NotFoundf("Avatar")
