@@ -7,10 +7,10 @@ import (
 	"strconv"
 
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/avatar"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/paging"
-	"stithy/internal/kit/picture"
 )
 
 // Endpoints lists the REST surface of this room.
@@ -207,7 +207,7 @@ func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[httpapi.No
 	}
 	g, err := s.Create(ctx, a, Draft{
 		Name: p.Name, Path: p.Path, Description: p.Description.Or(""), ParentID: p.ParentID.Ptr(),
-		Visibility: visibility(p.Visibility), Avatar: picture.Given(p.Avatar), Change: p.change,
+		Visibility: visibility(p.Visibility), Avatar: avatar.Given(p.Avatar), Change: p.change,
 	})
 	if refused, ok := fault.Of(err); ok && len(refused.Fields) > 0 {
 		return detailForm{}, fault.WithMessage(fault.Rejected, "Failed to save group %s", inspect(refused.Fields))
@@ -244,7 +244,7 @@ type updateParams struct {
 
 func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[*Group, updateParams]) (detailForm, error) {
 	p := call.Params
-	a := Attributes{Name: p.Name.Ptr(), Path: p.Path.Ptr(), Visibility: visibility(p.Visibility), Avatar: picture.Given(p.Avatar)}
+	a := Attributes{Name: p.Name.Ptr(), Path: p.Path.Ptr(), Visibility: visibility(p.Visibility), Avatar: avatar.Given(p.Avatar)}
 	if p.Description.Given {
 		a.Description = &p.Description.Value
 	}

@@ -10,9 +10,9 @@ import (
 
 	"stithy/internal/grant"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/avatar"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
-	"stithy/internal/kit/picture"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/user"
@@ -29,7 +29,7 @@ type Draft struct {
 	Name, Path, Description string
 	ParentID                *int64
 	Visibility              *access.Visibility
-	Avatar                  *picture.Upload
+	Avatar                  *avatar.Upload
 	Change                  func(*Settings)
 }
 
@@ -139,7 +139,7 @@ func parentOf(g *Group) int64 {
 type Attributes struct {
 	Name, Path, Description *string
 	Visibility              *access.Visibility
-	Avatar                  *picture.Upload
+	Avatar                  *avatar.Upload
 	Change                  func(*Settings)
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/avatar"
 	"stithy/internal/kit/httpapi"
-	"stithy/internal/kit/picture"
 )
 
 // settingParams are what POST and PUT have in common.
@@ -88,7 +88,7 @@ type settingParams struct {
 }
 
 func (p settingParams) attributes() Attributes {
-	a := Attributes{Description: text(p.Description), DefaultBranch: text(p.DefaultBranch), Visibility: visibility(p.Visibility), Avatar: picture.Given(p.Avatar),
+	a := Attributes{Description: text(p.Description), DefaultBranch: text(p.DefaultBranch), Visibility: visibility(p.Visibility), Avatar: avatar.Given(p.Avatar),
 		Change: p.change}
 	if p.TagList.Given {
 		a.Topics = &p.TagList.Value

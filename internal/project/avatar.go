@@ -6,14 +6,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/avatar"
 	"stithy/internal/kit/fault"
-	"stithy/internal/kit/picture"
 )
 
-var avatars = picture.Store{Put: sqlPutAvatar, Drop: sqlDropAvatar, Get: sqlAvatar}
+var avatars = avatar.Store{Put: sqlPutAvatar, Drop: sqlDropAvatar, Get: sqlAvatar}
 
 // setAvatar gives a project a picture, or takes it away; nil leaves it.
-func setAvatar(ctx context.Context, tx pgx.Tx, p *Project, given *picture.Upload) (err error) {
+func setAvatar(ctx context.Context, tx pgx.Tx, p *Project, given *avatar.Upload) (err error) {
 	if given != nil {
 		p.Avatar, err = avatars.Set(ctx, tx, p.ID, *given)
 	}
@@ -22,13 +22,13 @@ func setAvatar(ctx context.Context, tx pgx.Tx, p *Project, given *picture.Upload
 
 // Avatar reads the picture at an address that the project's form gave out, for
 // someone who sees the project, and tells whether everyone does.
-func (s *Service) Avatar(ctx context.Context, a access.Actor, id int64, name string) (found picture.Picture, everyone bool, err error) {
+func (s *Service) Avatar(ctx context.Context, a access.Actor, id int64, name string) (found avatar.Image, everyone bool, err error) {
 	p, err := s.Find(ctx, a, id)
 	if err != nil {
-		return picture.Picture{}, false, err
+		return avatar.Image{}, false, err
 	}
 	if name != p.Avatar {
-		return picture.Picture{}, false, fault.NotFoundf("Avatar")
+		return avatar.Image{}, false, fault.NotFoundf("Avatar")
 	}
 	found, err = avatars.Find(ctx, s.deps.DB, p.ID)
 	return found, p.Visibility == access.Public, err

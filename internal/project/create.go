@@ -9,8 +9,8 @@ import (
 
 	"stithy/internal/group"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/avatar"
 	"stithy/internal/kit/fault"
-	"stithy/internal/kit/picture"
 	"stithy/internal/platform/postgres"
 )
 
@@ -20,7 +20,7 @@ type Attributes struct {
 	Name, Path, Description, DefaultBranch *string
 	Visibility                             *access.Visibility
 	Topics                                 *[]string
-	Avatar                                 *picture.Upload
+	Avatar                                 *avatar.Upload
 	Features                               Features
 	Change                                 func(*Settings)
 }

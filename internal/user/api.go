@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/avatar"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
-	"stithy/internal/kit/picture"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 )
@@ -328,7 +328,7 @@ func (p attributeParams) attributes(paid bool) Attributes {
 		Note: text(p.Note), Organization: text(p.Organization), PrivateProfile: p.PrivateProfile.Ptr(),
 		ProjectsLimit: p.ProjectsLimit.Ptr(), Pronouns: text(p.Pronouns), PublicEmail: text(p.PublicEmail), Skype: text(p.Skype),
 		ThemeID: p.ThemeID.Ptr(), Twitter: text(p.Twitter), Discord: text(p.Discord),
-		ViewDiffsFileByFile: p.ViewDiffsFileByFile.Ptr(), WebsiteURL: text(p.WebsiteURL), Avatar: picture.Given(p.Avatar),
+		ViewDiffsFileByFile: p.ViewDiffsFileByFile.Ptr(), WebsiteURL: text(p.WebsiteURL), Avatar: avatar.Given(p.Avatar),
 	}
 	if paid {
 		a.Auditor = p.Auditor.Ptr()

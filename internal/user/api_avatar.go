@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"strconv"
 
+	"stithy/internal/kit/avatar"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
-	"stithy/internal/kit/picture"
 )
 
 // AvatarHandler serves the pictures of accounts to everyone. It answers below
@@ -19,7 +19,7 @@ func (s *Service) AvatarHandler() http.Handler {
 }
 
 func (s *Service) serveAvatar(w http.ResponseWriter, r *http.Request) {
-	picture.Guard(w.Header())
+	avatar.Guard(w.Header())
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil {
 		http.NotFound(w, r)
@@ -39,6 +39,6 @@ func (s *Service) serveAvatar(w http.ResponseWriter, r *http.Request) {
 		}
 		http.Error(w, http.StatusText(status), status)
 	default:
-		picture.Serve(w, r, p, true)
+		avatar.Serve(w, r, p, true)
 	}
 }

@@ -1,5 +1,5 @@
 package user
 
-import "stithy/internal/kit/picture"
+import "stithy/internal/kit/avatar"
 
-var avatars = picture.Store{Put: sqlPutAvatar, Drop: sqlDropAvatar, Get: sqlAvatar}
+var avatars = avatar.Store{Put: sqlPutAvatar, Drop: sqlDropAvatar, Get: sqlAvatar}

@@ -8,9 +8,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/avatar"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
-	"stithy/internal/kit/picture"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 )
@@ -38,7 +38,7 @@ type Attributes struct {
 	Confirmed                      bool // the address needs no confirmation
 	Pending                        bool // a new account waits for approval
 	MailReset                      bool // a new account is mailed a link to set its password
-	Avatar                         *picture.Upload
+	Avatar                         *avatar.Upload
 }
 
 // apply writes the attributes over an account, the address and password

@@ -5,15 +5,15 @@ import (
 	"strconv"
 
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/avatar"
 	"stithy/internal/kit/fault"
-	"stithy/internal/kit/picture"
 )
 
 func showGroupPicture(x *request) error   { return showPicture(x, x.deps.Groups.Avatar) }
 func showProjectPicture(x *request) error { return showPicture(x, x.deps.Projects.Avatar) }
 
 // showPicture serves a picture to those who see what it is of.
-func showPicture(x *request, find func(context.Context, access.Actor, int64, string) (picture.Picture, bool, error)) error {
+func showPicture(x *request, find func(context.Context, access.Actor, int64, string) (avatar.Image, bool, error)) error {
 	id, err := strconv.ParseInt(x.R.PathValue("id"), 10, 64)
 	if err != nil {
 		return fault.New(fault.NotFound)
@@ -22,6 +22,6 @@ func showPicture(x *request, find func(context.Context, access.Actor, int64, str
 	if err != nil {
 		return err
 	}
-	picture.Serve(x.W, x.R, found, everyone)
+	avatar.Serve(x.W, x.R, found, everyone)
 	return nil
 }

@@ -1,7 +1,7 @@
-// Package picture takes and serves the small pictures that people give to
+// Package avatar takes and serves the small pictures that people give to
 // accounts, groups and projects. What a picture is follows from its content;
 // its name and declared type are hearsay.
-package picture
+package avatar
 
 import (
 	"bytes"
@@ -33,8 +33,8 @@ func Given(o httpapi.Opt[*httpapi.File]) *Upload {
 	return &Upload{Name: o.Value.Name, Size: o.Value.Size, Data: o.Value.Data}
 }
 
-// Picture is one that was taken.
-type Picture struct {
+// Image is one that was taken.
+type Image struct {
 	Name        string // safe in a path
 	ContentType string
 	Content     []byte
@@ -58,20 +58,20 @@ var formats = []struct {
 	{"BM????\x00\x00\x00\x00", "image/bmp", []string{".bmp"}},
 }
 
-// Take checks an upload. The zero Picture takes the old one away.
-func Take(u Upload) (Picture, error) {
+// Take checks an upload. The zero Image takes the old one away.
+func Take(u Upload) (Image, error) {
 	if u.Name == "" && u.Size == 0 && len(u.Data) == 0 {
-		return Picture{}, nil
+		return Image{}, nil
 	}
 	if u.Size > maxSize || len(u.Data) > maxSize {
-		return Picture{}, fault.Field("avatar", "is too big (should be at most 200 KiB)")
+		return Image{}, fault.Field("avatar", "is too big (should be at most 200 KiB)")
 	}
 	for _, f := range formats {
 		if matches(u.Data, f.magic) {
-			return Picture{Name: safeName(u.Name, f.extensions), ContentType: f.contentType, Content: u.Data}, nil
+			return Image{Name: safeName(u.Name, f.extensions), ContentType: f.contentType, Content: u.Data}, nil
 		}
 	}
-	return Picture{}, fault.Field("avatar", "file format is not supported. Please try one of the following supported formats: png, jpg, jpeg, gif, bmp, ico, webp")
+	return Image{}, fault.Field("avatar", "file format is not supported. Please try one of the following supported formats: png, jpg, jpeg, gif, bmp, ico, webp")
 }
 
 func matches(data []byte, magic string) bool {
@@ -111,7 +111,7 @@ func safeName(name string, extensions []string) string {
 
 // Serve answers with a picture, and lets no browser take it for anything else,
 // whatever the bytes are. What is not for everyone is kept by no shared cache.
-func Serve(w http.ResponseWriter, r *http.Request, p Picture, everyone bool) {
+func Serve(w http.ResponseWriter, r *http.Request, p Image, everyone bool) {
 	h := w.Header()
 	Guard(h)
 	h.Set("Content-Type", p.ContentType)

@@ -1,4 +1,4 @@
-package picture
+package avatar
 
 import (
 	"net/http"
@@ -52,7 +52,7 @@ func TestAPictureRunsNothing(t *testing.T) {
 	t.Parallel()
 	for everyone, cache := range map[bool]string{true: "public", false: "private"} {
 		w := httptest.NewRecorder()
-		Serve(w, httptest.NewRequest(http.MethodGet, "/", nil), Picture{ContentType: "image/gif", Content: []byte("GIF89a<script>")}, everyone)
+		Serve(w, httptest.NewRequest(http.MethodGet, "/", nil), Image{ContentType: "image/gif", Content: []byte("GIF89a<script>")}, everyone)
 		h := w.Header()
 		if h.Get("Content-Type") != "image/gif" || h.Get("X-Content-Type-Options") != "nosniff" ||
 			!strings.Contains(h.Get("Content-Security-Policy"), "sandbox") || !strings.HasPrefix(h.Get("Cache-Control"), cache) {

@@ -1,4 +1,4 @@
-package picture
+package avatar
 
 import (
 	"bytes"
@@ -32,16 +32,16 @@ func (s Store) Set(ctx context.Context, tx pgx.Tx, id int64, given Upload) (name
 }
 
 // Find reads the picture of a thing.
-func (s Store) Find(ctx context.Context, q postgres.Querier, args ...any) (Picture, error) {
-	p, err := postgres.One[Picture](ctx, q, s.Get, args...)
+func (s Store) Find(ctx context.Context, q postgres.Querier, args ...any) (Image, error) {
+	p, err := postgres.One[Image](ctx, q, s.Get, args...)
 	if errors.Is(err, postgres.ErrNoRows) {
-		return Picture{}, fault.NotFoundf("Avatar")
+		return Image{}, fault.NotFoundf("Avatar")
 	}
 	return p, err
 }
 
 // Stream is the picture as a file to save.
-func (p Picture) Stream() httpapi.Stream {
+func (p Image) Stream() httpapi.Stream {
 	return httpapi.Stream{
 		Name: p.Name, Type: p.ContentType, Attach: true, Size: int64(len(p.Content)),
 		Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(p.Content)), nil },
