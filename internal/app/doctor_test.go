@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"stithy/internal/gitstore/gitstoretest"
 	"stithy/internal/platform/config"
 	"stithy/internal/platform/mail/mailtest"
 	"stithy/internal/platform/postgres/postgrestest"
@@ -123,7 +124,7 @@ func TestTheDoctorNamesEachThingThatServingNeeds(t *testing.T) {
 		"the address is not of this machine":        {nil, func(c *config.Config) error { c.Listen = "192.0.2.1:80"; return nil }, "web", "check listen"},
 		"git is too old": {nil, func(c *config.Config) error {
 			c.Git.Program = filepath.Join(c.DataDir, "git")
-			return os.WriteFile(c.Git.Program, []byte("#!/bin/sh\necho git version 2.38.1\n"), 0o700)
+			return gitstoretest.WriteProgram(c.Git.Program, "#!/bin/sh\necho git version 2.38.1\n")
 		}, "git", "install a newer git"},
 		"the server has too few connections": {nil, func(c *config.Config) error { c.DatabaseMaxConns = 1000; return nil }, "connections", "raise max_connections"},
 	} {

@@ -37,6 +37,8 @@ type packCache struct {
 	answers map[string]*answer
 	used    *list.List // of *answer that are whole, the one used last in front
 	size    int64      // of those
+	byRepo  map[string]int64
+	held    int64 // of answers that were dropped and are still read: they fill the disk until then
 }
 
 // answer is a file of the cache.
@@ -45,7 +47,13 @@ type answer struct {
 	size  int64
 	place *list.Element
 	build *packBuild // nil when it is whole
+
+	readers int // who have the whole file open
+	dropped bool
 }
+
+// repo stands for the repository of an answer.
+func (a *answer) repo() string { return a.key[:repoDigits] }
 
 // packBuild is an answer that is being made.
 type packBuild struct {
@@ -71,6 +79,11 @@ const (
 	// packShare of the cache is what one answer may fill. One that is larger is
 	// given to those who wait for it, and not kept.
 	packShare = 4
+	// repoShare of the cache is what the answers of one repository may fill: filters make as many different ones of it as
+	// somebody asks for.
+	repoShare = 2
+	// repoDigits of a key stand for the repository.
+	repoDigits = 16
 	// unfinished begins the names of files that no other process may use.
 	unfinished = "new-"
 )
@@ -79,7 +92,7 @@ var packName = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // openPackCache finds what earlier processes left.
 func openPackCache(dir string, most int64, log *slog.Logger) (*packCache, error) {
-	c := &packCache{folder: folder{dir: dir, create: createFile, log: log}, most: most, answers: map[string]*answer{}, used: list.New()}
+	c := &packCache{folder: folder{dir: dir, create: createFile, log: log}, most: most, answers: map[string]*answer{}, used: list.New(), byRepo: map[string]int64{}}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of packs: %w", err)
 	}
@@ -107,23 +120,24 @@ func openPackCache(dir string, most int64, log *slog.Logger) (*packCache, error)
 	return c, nil
 }
 
-// packKey names the answer to a fetchRequest. Tags that are to come along make it
+// packKey names the answer to a fetchRequest, the repository first. Tags that are to come along make it
 // depend on where all of them point.
 func (r *Repo) packKey(w *fetchRequest, refs []Ref) string {
 	h := sha256.New()
 	put(h, r.key.Storage, r.key.Path)
+	repo := hex.EncodeToString(h.Sum(nil))[:repoDigits]
 	for _, want := range w.wants {
 		put(h, string(want))
 	}
 	rest := slices.Clone(w.rest)
 	slices.Sort(rest)
-	put(h, rest...)
+	put(h, slices.Compact(rest)...) // what is said twice makes no other answer
 	for _, ref := range refs {
 		if w.tags && strings.HasPrefix(ref.Name, Tags) {
 			put(h, ref.Name, string(ref.Target))
 		}
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return repo + hex.EncodeToString(h.Sum(nil))[repoDigits:]
 }
 
 func put(h hash.Hash, parts ...string) {
@@ -136,7 +150,7 @@ func put(h hash.Hash, parts ...string) {
 // serve gives an answer to one client, from the cache or while it is made. Where
 // the cache cannot be written it is made for this client alone.
 func (c *packCache) serve(ctx context.Context, key string, out io.Writer, produce producer) error {
-	a, file, err := c.join(ctx, key, produce)
+	a, b, file, err := c.join(ctx, key, produce)
 	if errors.Is(err, errNotKept) {
 		return produce(ctx, out)
 	}
@@ -144,11 +158,11 @@ func (c *packCache) serve(ctx context.Context, key string, out io.Writer, produc
 		return err
 	}
 	if file != nil {
-		defer func() { _ = file.Close() }()
+		defer c.close(a, file)
 		return copyTo(out, file)
 	}
-	defer c.leave(a.build)
-	sent, err := a.build.follow(ctx, out)
+	defer c.leave(b)
+	sent, err := b.follow(ctx, out)
 	if sent == 0 && errors.Is(err, errNotKept) {
 		return produce(ctx, out)
 	}
@@ -156,14 +170,15 @@ func (c *packCache) serve(ctx context.Context, key string, out io.Writer, produc
 }
 
 // join opens an answer, or takes part in making it.
-func (c *packCache) join(ctx context.Context, key string, produce producer) (answer, *os.File, error) {
+func (c *packCache) join(ctx context.Context, key string, produce producer) (*answer, *packBuild, *os.File, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := c.answers[key]
 	if a != nil && a.build == nil {
 		if file, err := os.Open(filepath.Join(c.dir, key)); err == nil {
 			c.used.MoveToFront(a.place)
-			return *a, file, nil
+			a.readers++
+			return a, nil, file, nil
 		}
 		c.drop(a) // somebody emptied the folder
 		a = nil
@@ -171,7 +186,7 @@ func (c *packCache) join(ctx context.Context, key string, produce producer) (ans
 	if a == nil {
 		file, err := c.file(unfinished + "*")
 		if err != nil {
-			return answer{}, nil, err
+			return nil, nil, nil, err
 		}
 		callers := fairshare.Of(ctx).Copy()
 		a = &answer{key: key, build: &packBuild{file: file, grown: make(chan struct{}), callers: callers}}
@@ -183,7 +198,17 @@ func (c *packCache) join(ctx context.Context, key string, produce producer) (ans
 	}
 	a.build.readers++
 	a.build.callers.Join(fairshare.Of(ctx))
-	return *a, nil, nil
+	return a, a.build, nil, nil
+}
+
+// close ends the reading of a whole answer.
+func (c *packCache) close(a *answer, file *os.File) {
+	_ = file.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a.readers--; a.readers == 0 && a.dropped {
+		c.held -= a.size
+	}
 }
 
 // leave is called by whoever took part in making an answer.
@@ -200,7 +225,7 @@ func (c *packCache) leave(b *packBuild) {
 	}
 }
 
-// bear makes an answer and keeps it, if it is whole and not too large.
+// build makes an answer and keeps it, if it is whole and not too large.
 func (c *packCache) build(ctx context.Context, a *answer, b *packBuild, produce producer) {
 	ended := make(chan struct{})
 	var watcher sync.WaitGroup
@@ -231,10 +256,19 @@ func (c *packCache) build(ctx context.Context, a *answer, b *packBuild, produce 
 	}
 }
 
-// keep counts a whole answer, and lets those go that were not used for long.
+// keep counts a whole answer, and lets those go that were not used for long: first of its repository, then of all.
 func (c *packCache) keep(a *answer) {
 	a.place = c.used.PushFront(a)
-	for c.size += a.size; c.size > c.most; {
+	c.size += a.size
+	c.byRepo[a.repo()] += a.size
+	for at := c.used.Back(); at != nil && c.byRepo[a.repo()] > c.most/repoShare; {
+		old := at.Value.(*answer)
+		at = at.Prev()
+		if old.repo() == a.repo() {
+			c.drop(old)
+		}
+	}
+	for c.size+c.held > c.most && c.used.Len() > 0 {
 		c.drop(c.used.Back().Value.(*answer))
 	}
 }
@@ -243,6 +277,12 @@ func (c *packCache) keep(a *answer) {
 func (c *packCache) drop(a *answer) {
 	c.used.Remove(a.place)
 	c.size -= a.size
+	if c.byRepo[a.repo()] -= a.size; c.byRepo[a.repo()] == 0 {
+		delete(c.byRepo, a.repo())
+	}
+	if a.dropped = true; a.readers > 0 {
+		c.held += a.size
+	}
 	delete(c.answers, a.key)
 	_ = os.Remove(filepath.Join(c.dir, a.key))
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -154,7 +156,84 @@ func TestTheKeyOfAnAnswerDependsOnWhatItDependsOn(t *testing.T) {
 	if r.packKey(&fetchRequest{wants: []OID{a}, rest: []string{"ofs-delta", "done"}}, tag) != base {
 		t.Error("the order of words, or tags that nobody asked for, makes a difference")
 	}
+	if r.packKey(&fetchRequest{wants: []OID{a}, rest: []string{"done", "ofs-delta", "ofs-delta", "done"}}, nil) != base {
+		t.Error("a word that is said twice makes a difference")
+	}
 }
+
+func TestOneRepositoryFillsHalfOfTheCacheAtMost(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c, err := openPackCache(dir, 800, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(c *packCache, repo string, n int) {
+		k := strings.Repeat(repo, repoDigits) + fmt.Sprintf("%048d", n)
+		if err := c.serve(t.Context(), k, io.Discard, writes(strings.Repeat("x", 100))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 3 {
+		ask(c, "a", n)
+	}
+	for n := range 20 {
+		ask(c, "b", n)
+	}
+	ask(c, "b", 16) // one that was kept
+	if c.byRepo[strings.Repeat("a", repoDigits)] != 300 || c.byRepo[strings.Repeat("b", repoDigits)] != 400 || c.size != 700 {
+		t.Errorf("kept %v, %d bytes", c.byRepo, c.size)
+	}
+	again, err := openPackCache(dir, 800, nil)
+	if err != nil || !maps.Equal(again.byRepo, c.byRepo) {
+		t.Errorf("the next process finds %v, %v", again.byRepo, err)
+	}
+}
+
+func TestAnAnswerThatIsReadCountsUntilItsLastReaderHasGone(t *testing.T) {
+	t.Parallel()
+	c, err := openPackCache(t.TempDir(), 400, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(k string) error { return c.serve(t.Context(), key(k), io.Discard, writes(strings.Repeat(k, 100))) }
+	if err := ask("a"); err != nil {
+		t.Fatal(err)
+	}
+	reading, stalled := make(chan struct{}), make(chan struct{})
+	var client sync.WaitGroup
+	client.Go(func() {
+		err := c.serve(t.Context(), key("a"), writerFunc(func(b []byte) (int, error) {
+			close(reading)
+			<-stalled
+			return len(b), nil
+		}), nil)
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-reading
+	for _, k := range []string{"b", "c", "d", "e", "f"} { // they drive it out
+		if err := ask(k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c.size != 300 || c.held != 100 || c.answers[key("a")] != nil {
+		t.Errorf("%d bytes are kept, %d held", c.size, c.held)
+	}
+	close(stalled)
+	client.Wait()
+	if err := ask("0"); err != nil {
+		t.Fatal(err)
+	}
+	if c.size != 400 || c.held != 0 {
+		t.Errorf("%d bytes are kept, %d held", c.size, c.held)
+	}
+}
+
+type writerFunc func(b []byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 func FuzzLinesAreReadOrRefused(f *testing.F) {
 	for _, seed := range []string{"", "0000", "0001", "0002", "0003", "0004", "0005a", "0006a\n", "zzzz", "fff0", "00", "ffff"} {

@@ -220,7 +220,7 @@ func TestDL11_ADiskErrorFailsTheActAndStopsWriting(t *testing.T) {
 	broken := filepath.Join(dir, "broken")
 	wrapper := filepath.Join(dir, "git")
 	script := fmt.Sprintf("#!/bin/sh\nif [ -e %s ]; then echo 'fatal: unable to write: Input/output error' >&2; exit 128; fi\nexec %s \"$@\"\n", broken, program)
-	if err := os.WriteFile(wrapper, []byte(script), 0o700); err != nil {
+	if err := gitstoretest.WriteProgram(wrapper, script); err != nil {
 		t.Fatal(err)
 	}
 	config := gitstore.Config{Git: wrapper, Storages: []gitstore.Storage{{Name: gitstoretest.Storage, Root: filepath.Join(dir, "disk")}}}

@@ -430,9 +430,7 @@ func (r *Repo) listRefs(ctx context.Context, args []string, f Fetch) error {
 			return &RefusedError{Text: "unexpected line: '" + arg + "'"}
 		}
 	}
-	wanted := func(name string) bool {
-		return len(prefixes) == 0 || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
-	}
+	wanted := prefixFilter(prefixes)
 	b := make([]byte, 0, 4096)
 	if wanted("HEAD") {
 		head, ref, err := r.head(ctx)
@@ -465,6 +463,27 @@ func (r *Repo) listRefs(ctx context.Context, args []string, f Fetch) error {
 	}
 	_, err = out.Write(appendMark(b, flush))
 	return err
+}
+
+// prefixFilter reports whether a name begins with one of some prefixes, or whether there are none. What it costs does not
+// depend on how many there are: a client names as many as it likes.
+func prefixFilter(prefixes []string) func(name string) bool {
+	if len(prefixes) == 0 {
+		return func(string) bool { return true }
+	}
+	known, longest := make(map[string]struct{}, len(prefixes)), 0
+	for _, prefix := range prefixes {
+		known[prefix] = struct{}{}
+		longest = max(longest, len(prefix))
+	}
+	return func(name string) bool {
+		for end := range min(len(name), longest) + 1 {
+			if _, is := known[name[:end]]; is {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 func appendRef(b []byte, ref Ref, name string, peel, symref bool, target string) []byte {
@@ -510,13 +529,18 @@ func (r *Repo) visibleRefs(ctx context.Context, prefixes []string) ([]Ref, error
 	return all, nil
 }
 
+// maxPipelineRefs is how many refs of pipelines one request may name. A job fetches its own.
+const maxPipelineRefs = 100
+
 // addPipelines adds the refs of pipelines that are asked for by their whole
 // name: there are too many to list.
 func (r *Repo) addPipelines(ctx context.Context, all []Ref, names []string) ([]Ref, error) {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return below(name, Pipelines) == "" })
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) > maxPipelineRefs {
+		return nil, &RefusedError{Text: fmt.Sprintf("a request names at most %d refs of pipelines", maxPipelineRefs)}
+	}
 	for _, name := range names {
-		if below(name, Pipelines) == "" {
-			continue
-		}
 		ref, err := r.Ref(ctx, name)
 		if errors.Is(err, ErrNotFound) {
 			continue
@@ -680,9 +704,11 @@ func (r *Repo) checkWants(ctx context.Context, wants []OID, refs []Ref, pipeline
 			return false, err
 		}
 	}
-	others = slices.DeleteFunc(others, func(want OID) bool {
-		return slices.ContainsFunc(kept, func(ref Ref) bool { return ref.Target == want })
-	})
+	clear(shown)
+	for _, ref := range kept {
+		shown[ref.Target] = true
+	}
+	others = slices.DeleteFunc(others, func(want OID) bool { return shown[want] })
 	if len(others) == 0 {
 		return true, nil
 	}

@@ -24,6 +24,17 @@ const Storage = "default"
 // Start is when the first seeded commit was made. Each further one is a minute later.
 var Start = time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
 
+// WriteProgram makes a script that can be run. A process of its own writes it: a descriptor of ours that is open for writing would be
+// inherited by whatever another test starts at that moment, and a file that is open for writing cannot be run ("text file busy").
+func WriteProgram(path, script string) error {
+	write := exec.Command("sh", "-c", `cat >"$0" && chmod 700 "$0"`, path)
+	write.Stdin = strings.NewReader(script)
+	if out, err := write.CombinedOutput(); err != nil {
+		return fmt.Errorf("writing the script %s: %w: %s", path, err, out)
+	}
+	return nil
+}
+
 // Open makes a store on a disk of its own.
 func Open(t testing.TB) *gitstore.Store {
 	t.Helper()
