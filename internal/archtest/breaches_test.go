@@ -151,12 +151,12 @@ func TestEachBreachIsReported(t *testing.T) {
 			fact: "variables of jobs read elsewhere, and the reading passed on", path: "internal/pipeline/lint.go",
 			source: "package pipeline\nfunc (s *Service) f() { s.Variables.ForJob(); read(s.Variables.ForJob); s.SignForJob() }",
 			breaches: []string{
-				"2: ForJob is called by internal/pipeline/facts.go alone, which knows who asks",
-				"2: ForJob is called by internal/pipeline/facts.go alone, which knows who asks",
+				"2: ForJob is called by internal/pipeline/variables.go alone, which knows who asks",
+				"2: ForJob is called by internal/pipeline/variables.go alone, which knows who asks",
 			},
 		},
 		{
-			fact: "variables of jobs where they are read", path: "internal/pipeline/facts.go",
+			fact: "variables of jobs where they are read", path: "internal/pipeline/variables.go",
 			source: "package pipeline\nfunc (s *Service) f() { s.Variables.ForJob() }",
 		},
 		{

@@ -78,7 +78,7 @@ var madeSQL = map[string]string{
 }
 
 // givesVariables is the file that reads the variables which jobs are given. It asks first who they are for.
-const givesVariables = "internal/pipeline/facts.go"
+const givesVariables = "internal/pipeline/variables.go"
 
 // partsOfSQL lists constants that read like statements and are parts of some.
 var partsOfSQL = []string{
