@@ -506,7 +506,7 @@ func TestGI04_PushOptionsAreAFewKnownKeys(t *testing.T) {
 		return w.Body.String()
 	}
 	said := push("one", "ci.skip", "ci.variable=A=1\nX-Owner: root", "ci.variable=B=2", "push.uid=1", "X-Git-Uid: 1", "repo.private=false", "topic=x",
-		"merge_request.title=a\x00b", "merge_request.title="+strings.Repeat("t", 1500), "ci.variable=C=\x1b[31m", "CI.SKIP", "merge_request.create=\r\n", "")
+		"merge_request.title=a\x00b", "merge_request.title="+strings.Repeat("t", 1500), "ci.variable=C=\x1b[31m", "ci.variable=D=\xed\xa0\x80", "CI.SKIP", "merge_request.create=\r\n", "")
 	if !strings.Contains(said, "ok refs/heads/one") {
 		t.Fatalf("got %q", said)
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"stithy/internal/gitstore"
 	"stithy/internal/kit/access"
@@ -214,6 +215,8 @@ func (r *Rules) refusal(w Writer, m Move) string {
 	switch {
 	case !w.May:
 		return "You are not allowed to push code to this project."
+	case !utf8.ValidString(m.Name): // what names a ref is text, also where it is deleted
+		return "The name of a ref must be UTF-8."
 	case ref.Branch() != "":
 		return r.onBranch(w, ref.Branch(), m)
 	case ref.TagName() != "":

@@ -139,6 +139,9 @@ func TestOneRefUpdateIsJudgedByTheRulesThatFitIt(t *testing.T) {
 		{"a name like an option", &rules, boss, "heads/--upload-pack=x", create, Move{}, noName},
 		{"HEAD", &rules, boss, "heads/HEAD", create, Move{}, noName},
 		{"a ref inside of a ref", &rules, boss, "heads/refs/heads/main", create, Move{}, noName},
+		{"a name that is no text", &rules, boss, "heads/\xed\xa0\x80", create, Move{}, "The name of a ref must be UTF-8."},
+		{"a name that is no text goes", &rules, boss, "heads/\xed\xa0\x80", remove, Move{}, "The name of a ref must be UTF-8."},
+		{"a tag that is no text goes", &rules, boss, "tags/\xff", remove, Move{}, "The name of a ref must be UTF-8."},
 		{"a bad name that is there may go", &rules, boss, "heads/HEAD", remove, Move{}, ""},
 		{"a tag that reads backwards", &rules, boss, "tags/a\u202eb", create, Move{}, "You cannot create a tag with an invalid name."},
 
