@@ -12,9 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"stithy/internal/group"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi"
+	"stithy/internal/project"
 	"stithy/internal/user/usertest"
 )
 
@@ -27,6 +29,13 @@ func at(e httpapi.Endpoint, id int64) string {
 		}
 	}
 	return "/api/v4" + out
+}
+
+// about is at, in a group or project that is there.
+func about(e httpapi.Endpoint, g *group.Group, p *project.Project, id int64) string {
+	e.Path = strings.Replace(e.Path, "/groups/{id}", fmt.Sprintf("/groups/%d", g.ID), 1)
+	e.Path = strings.Replace(e.Path, "/projects/{id}", fmt.Sprintf("/projects/%d", p.ID), 1)
+	return at(e, id)
 }
 
 func has(e httpapi.Endpoint, param string) bool {

@@ -3,6 +3,7 @@ package app
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -11,8 +12,10 @@ import (
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi"
+	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
 	"stithy/internal/project/projecttest"
+	"stithy/internal/repository/repositorytest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -95,7 +98,9 @@ func TestPE01_NoChildIsFoundUnderAnotherParent(t *testing.T) {
 	i := newInstance(t)
 	// No id of one kind is one of another.
 	if _, err := i.DB.Exec(t.Context(), `select setval('namespaces_id_seq', 1000000), setval('projects_id_seq', 2000000),
-		setval('personal_access_tokens_id_seq', 3000000), setval('deploy_tokens_id_seq', 4000000)`); err != nil {
+		setval('personal_access_tokens_id_seq', 3000000), setval('deploy_tokens_id_seq', 4000000), setval('pipelines_id_seq', 5000000),
+		setval('jobs_id_seq', 6000000), setval('pipeline_schedules_id_seq', 7000000), setval('trigger_tokens_id_seq', 8000000),
+		setval('deploy_keys_id_seq', 9000000), setval('runners_id_seq', 10000000)`); err != nil {
 		t.Fatal(err)
 	}
 	ann, eve := i.ann, usertest.New(t, i.DB, usertest.Named("eve"))
@@ -109,11 +114,17 @@ func TestPE01_NoChildIsFoundUnderAnotherParent(t *testing.T) {
 		return func(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", i.token(t, u, access.ScopeAPI)) }
 	}
 	made := func(target string, body any) int64 {
+		t.Helper()
 		w := i.do("POST", "/api/v4"+target, body, as(eve))
 		id := struct{ ID int64 }{}
-		decode(t, w, &id)
+		if decode(t, w, &id); id.ID == 0 {
+			t.Fatalf("%s: %d %s", target, w.Code, w.Body)
+		}
 		return id.ID
 	}
+	ci := repositorytest.Files{".svc-ci.yml": "job: {script: x}\n"}
+	repositorytest.New(t, i.DB, i.Store, foreign, ci)
+	repositorytest.New(t, i.DB, i.Store, own, ci)
 	member := usertest.New(t, i.DB)
 	grouptest.Join(t, i.DB, theirs, member, access.Developer)
 	projecttest.Join(t, i.DB, foreign, member, access.Developer)
@@ -125,10 +136,20 @@ func TestPE01_NoChildIsFoundUnderAnotherParent(t *testing.T) {
 		"project token":  made(projects+"/access_tokens", token),
 		"group deploy":   made(groups+"/deploy_tokens", deploy),
 		"project deploy": made(projects+"/deploy_tokens", deploy),
+		"pipeline":       made(projects+"/pipeline", map[string]any{"ref": "main"}),
+		"schedule":       made(projects+"/pipeline_schedules", map[string]any{"ref": "main", "description": "s", "cron": "0 1 * * *"}),
+		"trigger":        made(projects+"/triggers", map[string]any{"description": "t"}),
+		"deploy key":     made(projects+"/deploy_keys", map[string]any{"title": "k", "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"}),
+		"runner":         made("/user/runners", map[string]any{"runner_type": "project_type", "project_id": foreign.ID}),
 		"member":         member.ID,
 		"group":          theirs.ID,
 		"project":        foreign.ID,
 	}
+	job, err := postgres.Value[int64](t.Context(), i.DB, `select id from jobs where pipeline_id = $1`, children["pipeline"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	children["job"] = job
 	for _, e := range i.Endpoints() {
 		if !e.Placed() || strings.Count(e.Path, "{") < 2 {
 			continue
@@ -191,34 +212,37 @@ func TestPE02_NothingIsWrittenWithARightToRead(t *testing.T) {
 func TestPE07_AFeatureIsClosedOnEveryRouteAboutIt(t *testing.T) {
 	t.Parallel()
 	i := newInstance(t)
-	people := map[string]*user.User{"maintainer": i.ann, "administrator": usertest.New(t, i.DB, usertest.Admin()), "stranger": usertest.New(t, i.DB)}
-	routes := 0
+	people := map[string]*user.User{"owner": i.ann, "administrator": usertest.New(t, i.DB, usertest.Admin()), "stranger": usertest.New(t, i.DB)}
+	features := []access.Feature{access.Code, access.Pipelines, access.Jobs}
+	routes := map[access.Feature]int{}
 	for _, level := range []project.Level{project.Everyone, project.Members, project.Off} {
 		g := grouptest.New(t, i.DB, grouptest.Visible(access.Public))
 		p := projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Public))
-		projecttest.Join(t, i.DB, p, i.ann, access.Maintainer)
-		if _, err := i.DB.Exec(t.Context(), `update projects set features = jsonb_build_object('repository', $2::text) where id = $1`, p.ID, level); err != nil {
+		projecttest.Join(t, i.DB, p, i.ann, access.Owner)
+		if _, err := i.DB.Exec(t.Context(), `update projects set features = jsonb_build_object('repository', $2::text, 'builds', $2::text) where id = $1`, p.ID, level); err != nil {
 			t.Fatal(err)
 		}
 		for who, person := range people {
 			secret := i.token(t, person, access.ScopeAPI)
 			for _, e := range i.Endpoints() {
 				rule, _ := access.RuleOf(e.Needs)
-				if rule.Of != access.Code {
+				if !slices.Contains(features, rule.Of) {
 					continue
 				}
-				routes++
+				routes[rule.Of]++
 				open := level != project.Off && (who != "stranger" || (level == project.Everyone && rule.PublicToo))
 				w := i.do(e.Method, i.below(e, g, p), nil, func(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", secret) })
 				// Who may not copy a project is told that there is none.
 				if refused := refusal(w) || (e.Needs == access.ForkProject && strings.Contains(w.Body.String(), "404 Not Found")); refused == open {
-					t.Errorf("%s of a project whose code is %s, for the %s: %d %s", e.Route, level, who, w.Code, w.Body)
+					t.Errorf("%s of a project whose features are %s, for the %s: %d %s", e.Route, level, who, w.Code, w.Body)
 				}
 			}
 		}
 	}
-	if routes < 2 {
-		t.Errorf("%d routes are about code", routes)
+	for _, feature := range features {
+		if routes[feature] < 2 {
+			t.Errorf("%d routes are about %s", routes[feature], feature)
+		}
 	}
 }
 
