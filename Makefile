@@ -111,9 +111,9 @@ mutate-check:
 pages: build test/pages/node_modules/.package-lock.json ## Measure every page with Chromium and axe, and fail on a breach
 	@STITHY_PAGES=measure STITHY_BIN=$(CURDIR)/bin/stithy go test -v -count=1 -timeout 10m ./test/pages
 
-screenshots: build test/pages/node_modules/.package-lock.json ## Write pictures of every page to docs/screenshots
-	@mkdir -p docs/screenshots
-	@STITHY_PAGES=$(CURDIR)/docs/screenshots STITHY_BIN=$(CURDIR)/bin/stithy go test -count=1 -timeout 10m ./test/pages
+screenshots: build test/pages/node_modules/.package-lock.json ## Write pictures of every page to bin/screenshots
+	@mkdir -p bin/screenshots
+	@STITHY_PAGES=$(CURDIR)/bin/screenshots STITHY_BIN=$(CURDIR)/bin/stithy go test -count=1 -timeout 10m ./test/pages
 
 test/pages/node_modules/.package-lock.json: test/pages/package-lock.json
 	cd test/pages && npm ci --ignore-scripts --no-audit --no-fund
