@@ -28,7 +28,7 @@ func (d *doors) signedIn(t testing.TB, role access.Role, in ...*project.Project)
 
 func TestAProjectHasAPage(t *testing.T) {
 	t.Parallel()
-	d := newDoors(t)
+	d := newDoors(t, "STITHY_SSH_PORT=22")
 	d.exec(t, `update projects set description = 'What it is about.' where id = $1`, d.hidden.ID)
 	b, _ := d.signedIn(t, access.Reporter, d.hidden)
 	if s := b.get("/"); !strings.Contains(s.Body.String(), `href="/house/hidden"`) {
@@ -52,6 +52,15 @@ func TestAProjectHasAPage(t *testing.T) {
 	}
 	if w := d.browser(t).send("GET", "/house/open", nil); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "/users/sign_in?return_to=%2Fhouse%2Fopen") {
 		t.Errorf("a stranger at an open project: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestAPageNamesNoAddressOfSSHWhereThereIsNone(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	b, _ := d.signedIn(t, access.Reporter, d.hidden)
+	if s := b.get("/house/hidden"); !s.says("https://forge.example/house/hidden.git") || s.says("SSH") || s.says("git@") {
+		t.Errorf("%d %s", s.Code, s.Body)
 	}
 }
 

@@ -584,6 +584,9 @@ func (s *Service) HTTPAddress(p *Project) string {
 	return strings.TrimSuffix(root, "/") + "/" + p.FullPath() + ".git"
 }
 
+// ServesSSH reports whether git reaches projects over SSH at all.
+func (s *Service) ServesSSH() bool { return s.deps.SSHPort != 0 }
+
 // SSHAddress is where git reaches a project over SSH. A port of its own does
 // not fit into the short form.
 func (s *Service) SSHAddress(p *Project) string {

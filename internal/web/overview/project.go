@@ -18,7 +18,7 @@ type projectBody struct {
 	Archived, Empty         bool
 	Importing               bool
 	ImportError             string
-	HTTP, SSH, Branch       string // of the repository, for those who may read it
+	HTTP, SSH, Branch       string // of the repository, for those who may read it; SSH where it is served
 	Active                  *page.DisplayTime
 	Latest                  *latestPipeline
 }
@@ -39,7 +39,10 @@ func showProject(x *projectRequest) error {
 		Importing: p.ImportStatus == "scheduled" || p.ImportStatus == "started",
 	}
 	if x.May(access.ReadCode) {
-		body.HTTP, body.SSH, body.Branch = x.deps.Projects.HTTPAddress(p), x.deps.Projects.SSHAddress(p), x.Branch()
+		body.HTTP, body.Branch = x.deps.Projects.HTTPAddress(p), x.Branch()
+		if x.deps.Projects.ServesSSH() {
+			body.SSH = x.deps.Projects.SSHAddress(p)
+		}
 	}
 	if x.May(access.ReadPipelines) {
 		latest, err := x.deps.Pipelines.Latest(x.Context(), p, "")
@@ -48,8 +51,8 @@ func showProject(x *projectRequest) error {
 		}
 		if err == nil {
 			body.Latest = &latestPipeline{
-				ID: latest.ID, URL: x.LinkTo("pipelines/" + strconv.FormatInt(latest.ID,
-					10)), Status: jobstatus.Of(latest.Status), When: x.Time(&latest.CreatedAt),
+				ID: latest.ID, URL: x.LinkTo("pipelines/" + strconv.FormatInt(latest.ID, 10)),
+				Status: jobstatus.Of(latest.Status), When: x.Time(&latest.CreatedAt),
 			}
 		}
 	}
