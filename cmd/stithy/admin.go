@@ -204,7 +204,11 @@ func createTokenCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&username, "username", "", "whose token it is")
 	flags.StringVar(&name, "name", "", "what the token is for")
-	flags.StringSliceVar(&scopes, "scopes", nil, "what the token may be used for")
+	var known []string
+	for _, s := range access.PersonalScopes(true) {
+		known = append(known, string(s))
+	}
+	flags.StringSliceVar(&scopes, "scopes", nil, "what the token may be used for, of "+strings.Join(known, ", "))
 	flags.IntVar(&days, "days", 0, "days until it expires (default: the instance's maximum)")
 	require(cmd, "username", "name", "scopes")
 	return cmd
