@@ -67,7 +67,7 @@ func build(endpoints []httpapi.Endpoint, info httpapi.Info) map[string]httpfile.
 		site[root+"/"+sheet] = f
 		sheets = append(sheets, sheet)
 	}
-	nouns := nounsOf(endpoints, info.ServerURL)
+	nouns := nounsOf(endpoints, info)
 	site[root] = render(page{Title: info.Title, Server: info.ServerURL, Sheets: sheets, Nouns: nouns, Base: "api/"})
 	for i := range nouns {
 		noun := &nouns[i]

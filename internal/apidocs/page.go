@@ -69,14 +69,14 @@ func render(p page) httpfile.File {
 }
 
 // nounsOf groups endpoints by what they are about.
-func nounsOf(endpoints []httpapi.Endpoint, server string) (nouns []noun) {
+func nounsOf(endpoints []httpapi.Endpoint, info httpapi.Info) (nouns []noun) {
 	for _, e := range slices.SortedFunc(slices.Values(endpoints), forReaders) {
 		name := e.Noun()
 		if len(nouns) == 0 || nouns[len(nouns)-1].Name != name {
 			nouns = append(nouns, noun{Name: name, Title: title(name)})
 		}
 		last := &nouns[len(nouns)-1]
-		last.Endpoints = append(last.Endpoints, describe(e, server))
+		last.Endpoints = append(last.Endpoints, describe(e, info))
 	}
 	return nouns
 }
@@ -100,10 +100,10 @@ func title(name string) string {
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 
-func describe(e httpapi.Endpoint, server string) endpoint {
+func describe(e httpapi.Endpoint, info httpapi.Info) endpoint {
 	_, isList := e.ListOf()
 	out := endpoint{
-		Endpoint: e, Callers: callers(e), IsList: isList, Fields: e.ReplyFields(), Curl: curl(e, server),
+		Endpoint: e, Callers: callers(e), IsList: isList, Fields: e.ReplyFields(), Curl: curl(e, e.ServerURL(info)),
 		Answer: fmt.Sprintf("%d %s", e.SuccessStatus(), http.StatusText(e.SuccessStatus())),
 	}
 	for _, p := range e.Params {
@@ -144,6 +144,9 @@ func rows(e httpapi.Endpoint, p httpapi.Param, name string) []param {
 	return all
 }
 
+// angled writes the names of what is to be filled in as samples do.
+var angled = strings.NewReplacer("{", "<", "}", ">")
+
 // curl is a call that works once its placeholders are filled in.
 func curl(e httpapi.Endpoint, server string) string {
 	path, query := e.Path, ""
@@ -151,7 +154,12 @@ func curl(e httpapi.Endpoint, server string) string {
 	if e.Method != http.MethodGet {
 		lines = append(lines, "--request "+e.Method)
 	}
-	if e.Needs != access.Anyone {
+	switch {
+	case slices.Contains(e.Credentials, "basic"):
+		lines = append(lines, `--user "$NAME:$SECRET"`)
+	case slices.Contains(e.Credentials, "bearer"):
+		lines = append(lines, `--header "Authorization: Bearer $TOKEN"`)
+	case e.Needs != access.Anyone:
 		lines = append(lines, `--header "PRIVATE-TOKEN: $TOKEN"`)
 	}
 	for _, p := range e.Params {
@@ -170,7 +178,7 @@ func curl(e httpapi.Endpoint, server string) string {
 	if query != "" {
 		path += "?" + query[1:]
 	}
-	lines = append(lines, strconv.Quote(server+path))
+	lines = append(lines, strconv.Quote(angled.Replace(server)+path))
 	return "curl " + strings.Join(lines, " \\\n  ")
 }
 

@@ -16,14 +16,14 @@ const maxSecret = 512
 
 // presented finds the credential of a request. The first that is present
 // decides; an unknown one never falls through to the next.
-func (x *request) presented() (p access.Presented, found bool) {
+func (x *Request) presented() (p access.Presented, found bool) {
 	p = access.Presented{
 		Address: x.about.Address,
-		Reading: x.r.Method == http.MethodGet || x.r.Method == http.MethodHead,
-		Rotates: strings.HasSuffix(x.r.URL.Path, "/rotate"),
-		Account: x.endpoint != nil && x.endpoint.Account,
+		Reading: x.R.Method == http.MethodGet || x.R.Method == http.MethodHead,
+		Rotates: strings.HasSuffix(x.R.URL.Path, "/rotate"),
+		Account: x.Endpoint != nil && x.Endpoint.Account,
 	}
-	job := x.endpoint != nil && x.endpoint.JobToken
+	job := x.Endpoint != nil && x.Endpoint.JobToken
 	take := func(secret string, given bool, kinds ...access.Kind) bool {
 		if given && !found {
 			found, p.Secret, p.Kinds = true, secret, kinds
@@ -31,18 +31,18 @@ func (x *request) presented() (p access.Presented, found bool) {
 		return found
 	}
 	header := func(name string) (string, bool) {
-		value := x.r.Header.Get(name)
+		value := x.R.Header.Get(name)
 		return value, value != ""
 	}
 	param := func(name string) (string, bool) {
-		node, given := x.query[name]
+		node, given := x.Values[name]
 		value, isText := node.(string)
 		if given && !isText { // repeated or nested: present, and matches nothing
 			return "", true
 		}
 		return value, value != ""
 	}
-	scheme, bearer, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
+	scheme, bearer, _ := strings.Cut(x.R.Header.Get("Authorization"), " ")
 	isBearer := strings.EqualFold(scheme, "Bearer") && bearer != ""
 
 	token, ok := param("access_token")
@@ -79,9 +79,9 @@ func (x *request) presented() (p access.Presented, found bool) {
 			return bounded(p), true
 		}
 	}
-	if cookie, err := x.r.Cookie(x.s.SessionCookie); err == nil && cookie.Value != "" {
+	if cookie, err := x.R.Cookie(x.s.SessionCookie); err == nil && cookie.Value != "" {
 		take(cookie.Value, true, access.Session)
-		p.CSRF = x.r.Header.Get("X-Csrf-Token")
+		p.CSRF = x.R.Header.Get("X-Csrf-Token")
 		return bounded(p), true
 	}
 	return p, false

@@ -15,13 +15,16 @@ import (
 	"stithy/internal/kit/fault"
 )
 
-// Noun is what the endpoint is about: the first word of its path.
+// Noun is what the endpoint is about: the first word of its path, or its dialect.
 func (e Endpoint) Noun() string {
+	if e.dialect != nil {
+		return e.dialect.Name
+	}
 	noun, _, _ := strings.Cut(strings.TrimPrefix(e.Path, "/"), "/")
 	return noun
 }
 
-var wordStart = regexp.MustCompile(`(^|[^A-Za-z0-9])([A-Za-z0-9])`)
+var wordStart = regexp.MustCompile(`(^|[^A-Za-z0-9]+)([A-Za-z0-9])`)
 
 // ID names the endpoint for documents and generated clients: getUsersByIdKeys.
 func (e Endpoint) ID() string {
@@ -55,10 +58,13 @@ func (e Endpoint) ListOf() (item reflect.Type, ok bool) {
 }
 
 // AcceptedScopes are those of which a token needs one; none when any token
-// will do.
+// will do. Outside v4 they are those of the declaration.
 func (e Endpoint) AcceptedScopes() []access.Scope {
 	if e.AnyScope {
 		return nil
+	}
+	if e.dialect != nil {
+		return e.Scopes
 	}
 	reading := e.Method == http.MethodGet || e.Method == http.MethodHead
 	var accepted []access.Scope
@@ -173,7 +179,7 @@ func TypeName(t reflect.Type) string {
 // byPath orders endpoints for readers.
 func byPath(endpoints []Endpoint) []Endpoint {
 	return slices.SortedFunc(slices.Values(endpoints), func(a, b Endpoint) int {
-		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Method, b.Method))
+		return cmp.Or(strings.Compare(a.Shown(), b.Shown()), strings.Compare(a.Method, b.Method))
 	})
 }
 
@@ -185,7 +191,7 @@ func Routes(endpoints []Endpoint) string {
 		if e.AnyScope {
 			scopes = []access.Scope{"any"}
 		}
-		fmt.Fprintf(&b, "%s %s %s %v\n", e.Method, e.Path, e.Needs, scopes)
+		fmt.Fprintf(&b, "%s %s %s %v\n", e.Method, e.Shown(), e.Needs, scopes)
 	}
 	return b.String()
 }
@@ -205,7 +211,7 @@ func Permissions(endpoints []Endpoint) string {
 		if e.placed {
 			continue
 		}
-		fmt.Fprintf(&b, "| `%s %s` | `%s` |", e.Method, e.Path, e.Needs)
+		fmt.Fprintf(&b, "| `%s %s` | `%s` |", e.Method, e.Shown(), e.Needs)
 		for _, who := range []*access.Person{nil, {ID: 1}, {ID: 1, Admin: true}} {
 			b.WriteString(" " + verdict(access.Check(access.Actor{Person: who}, e.Needs)) + " |")
 		}
@@ -217,7 +223,7 @@ func Permissions(endpoints []Endpoint) string {
 		if !e.placed {
 			continue
 		}
-		fmt.Fprintf(&b, "| `%s %s` | `%s` |", e.Method, e.Path, e.Needs)
+		fmt.Fprintf(&b, "| `%s %s` | `%s` |", e.Method, e.Shown(), e.Needs)
 		for _, s := range Standings {
 			b.WriteString(" " + verdict(access.CheckIn(s.Actor(), e.Needs, access.Target{Visibility: access.Public, Role: s.Role})) + " |")
 		}
@@ -226,7 +232,7 @@ func Permissions(endpoints []Endpoint) string {
 	b.WriteString("\n## Exceptions\n\n")
 	for _, e := range byPath(endpoints) {
 		if e.ExtraRefusals != "" {
-			fmt.Fprintf(&b, "- `%s %s`: %s\n", e.Method, e.Path, e.ExtraRefusals)
+			fmt.Fprintf(&b, "- `%s %s`: %s\n", e.Method, e.Shown(), e.ExtraRefusals)
 		}
 	}
 	return b.String()
@@ -280,7 +286,7 @@ func verdict(err error) string {
 		return "yes"
 	}
 	f, _ := fault.Of(err)
-	return strconv.Itoa(dialect[f.Kind].status)
+	return strconv.Itoa(kinds[f.Kind].status)
 }
 
 // Check lists what is missing in the declarations of endpoints.
@@ -288,9 +294,9 @@ func Check(endpoints []Endpoint) (breaches []string) {
 	seen := map[string]bool{}
 	for _, e := range byPath(endpoints) {
 		breach := func(format string, args ...any) {
-			breaches = append(breaches, e.Method+" "+e.Path+" "+fmt.Sprintf(format, args...))
+			breaches = append(breaches, e.Method+" "+e.Shown()+" "+fmt.Sprintf(format, args...))
 		}
-		route := e.Method + " " + anonymousParams(e.pattern)
+		route := e.Method + " " + e.Base() + anonymousParams(e.pattern)
 		if seen[route] {
 			breach("is declared twice")
 		}

@@ -14,8 +14,8 @@ import (
 	"stithy/internal/platform/telemetry"
 )
 
-// dialect is how v4 says each kind of fault.
-var dialect = map[fault.Kind]struct {
+// kinds is how each kind of fault is said: with which status in every dialect, and with which words in v4.
+var kinds = map[fault.Kind]struct {
 	status int
 	words  string
 }{
@@ -63,9 +63,17 @@ func Cause(err error) slog.Attr {
 	return slog.Attr{}
 }
 
-// StatusOf is the status of a kind of fault, for doors that have a dialect of
-// their own.
-func StatusOf(kind fault.Kind) int { return dialect[kind].status }
+// Hidden is what an error that was answered says beyond what its client may see, for the log: nil where that is all.
+func Hidden(err error) error {
+	f, shown := fault.Of(err)
+	if !shown || (f.Kind == fault.Unavailable && err != error(f)) { //nolint:errorlint // whether it is that very value
+		return err
+	}
+	return nil
+}
+
+// StatusOf is the status of a kind of fault, in every dialect.
+func StatusOf(kind fault.Kind) int { return kinds[kind].status }
 
 // writeError is the only writer of v4 errors. It has two families: {"error"}
 // for a request that no room saw, {"message"} for what a room answered.
@@ -78,7 +86,7 @@ func writeError(w http.ResponseWriter, err error) {
 	if !ok {
 		f = &fault.Error{Kind: fault.Internal}
 	}
-	says := dialect[f.Kind]
+	says := kinds[f.Kind]
 	switch f.Kind {
 	case fault.NotModified:
 		w.WriteHeader(says.status)

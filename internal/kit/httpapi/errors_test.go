@@ -56,7 +56,7 @@ func TestEachFaultHasItsStatusAndText(t *testing.T) {
 func TestEveryKindOfFaultIsInTheDialect(t *testing.T) {
 	t.Parallel()
 	for kind := fault.Internal; kind <= fault.Unavailable; kind++ {
-		if says, ok := dialect[kind]; !ok || says.status < 300 {
+		if says, ok := kinds[kind]; !ok || says.status < 300 {
 			t.Errorf("kind %d has no status", kind)
 		}
 	}

@@ -129,7 +129,7 @@ func (p *fakePeople) Sudo(_ context.Context, a access.Actor, target string) (acc
 	case !a.Credential.Scopes.Has(access.ScopeSudo):
 		return a, access.InsufficientScope(access.ScopeSudo)
 	case target != "mia":
-		return a, fault.NotFoundf("User with ID or username '" + target + "'")
+		return a, fault.NotFoundf("User with ID or username '%s'", target)
 	}
 	return access.Actor{Person: &access.Person{ID: 2, Username: "mia"}, Sudoer: a.Person, Credential: a.Credential}, nil
 }

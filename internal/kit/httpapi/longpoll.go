@@ -31,13 +31,13 @@ const (
 	waitingFromOne = 2000 // from one address
 )
 
-func (x *request) wait(ctx context.Context, w Wait) error {
+func (x *Request) wait(ctx context.Context, w Wait) error {
 	shares := []lifecycle.Share{{Of: w.Of, Most: waitingOfOne}}
 	if !x.about.Address.IsLoopback() { // a proxy of this machine that nobody told us of would be one address
 		shares = append(shares, lifecycle.Share{Of: "address " + x.about.Address.String(), Most: waitingFromOne})
 	}
-	err := lifecycle.Park(x.w, x.r, lifecycle.ParkOptions{
-		Hold: w.Hold, Begin: w.Begin, Note: &parked{x.endpoint, x.actor, w.Then}, Shares: shares,
+	err := lifecycle.Park(x.W, x.R, lifecycle.ParkOptions{
+		Hold: w.Hold, Begin: w.Begin, Note: &parked{x.Endpoint, x.Actor, w.Then}, Shares: shares,
 		Gone: func() {
 			gone, cancel := context.WithCancel(context.Background())
 			cancel()
@@ -68,13 +68,13 @@ func (x *request) wait(ctx context.Context, w Wait) error {
 }
 
 // resume goes on with a request that was parked. It was checked when it came.
-func (x *request) resume(ctx context.Context, p *parked) error {
-	x.endpoint, x.actor = p.endpoint, p.actor
-	x.about.SetRoute(x.endpoint.Path, x.actor)
+func (x *Request) resume(ctx context.Context, p *parked) error {
+	x.Endpoint, x.Actor = p.endpoint, p.actor
+	x.SetRoute(x.Endpoint)
 	return x.then(ctx, p.then)
 }
 
-func (x *request) then(ctx context.Context, then func(context.Context) (any, error)) error {
+func (x *Request) then(ctx context.Context, then func(context.Context) (any, error)) error {
 	reply, err := then(ctx)
 	if err != nil {
 		return err

@@ -57,7 +57,11 @@ func OpenAPI(info Info, endpoints []Endpoint) ([]byte, error) {
 		if _, taken := doc.Paths[at][method]; taken {
 			return nil, fmt.Errorf("OpenAPI cannot tell %s %s from %s", e.Method, e.Path, at)
 		}
-		doc.Paths[at][method] = shapes.operation(e, at, doc.Security)
+		op := shapes.operation(e, at, doc.Security)
+		if !e.V4() {
+			op.Servers = []server{e.server(info)}
+		}
+		doc.Paths[at][method] = op
 		nouns = append(nouns, e.Noun())
 	}
 	slices.Sort(nouns)
@@ -93,7 +97,13 @@ type heading struct {
 }
 
 type server struct {
-	URL string `yaml:"url"`
+	URL       string              `yaml:"url"`
+	Variables map[string]variable `yaml:"variables,omitempty"`
+}
+
+// variable is a part of a server's address that may hold slashes, as no parameter of a path may.
+type variable struct {
+	Default string `yaml:"default"`
 }
 
 type tag struct {
@@ -115,6 +125,7 @@ type operation struct {
 	Summary     string              `yaml:"summary,omitempty"`
 	Description string              `yaml:"description,omitempty"`
 	OperationID string              `yaml:"operationId"`
+	Servers     []server            `yaml:"servers,omitempty"`
 	Deprecated  bool                `yaml:"deprecated,omitempty"`
 	Parameters  []parameter         `yaml:"parameters,omitempty"`
 	RequestBody *content            `yaml:"requestBody,omitempty"`
@@ -171,6 +182,7 @@ func securitySchemes(info Info) map[string]securityScheme {
 		"private_token_query": {Type: "apiKey", In: "query", Name: "private_token", Description: "An access token where headers cannot be set."},
 		"access_token_query":  {Type: "apiKey", In: "query", Name: "access_token", Description: "An OAuth access token where headers cannot be set."},
 		"job_token":           {Type: "apiKey", In: "header", Name: "JOB-TOKEN", Description: "The token of a running CI job."},
+		"basic":               {Type: "http", Scheme: "basic", Description: "The ID and the secret of an application, or what git sends for a person or a machine."},
 		"session":             {Type: "apiKey", In: "cookie", Name: cmp.Or(info.SessionCookie, "session"), Description: "A signed-in browser; writes also need X-CSRF-Token."},
 	}
 }
@@ -184,13 +196,17 @@ func (s *schemas) operation(e Endpoint, at string, usual []requirement) operatio
 		Ability:    e.Needs, Scopes: e.AcceptedScopes(),
 		Responses: s.responses(e),
 	}
-	if e.Needs == access.Anyone {
+	rule, _ := access.RuleOf(e.Needs)
+	if e.Needs == access.Anyone || (!e.V4() && rule.From == access.Anonymous) {
 		op.Security = append(op.Security, requirement{})
+	}
+	for _, scheme := range e.Credentials {
+		op.Security = append(op.Security, requirement{scheme: {}})
 	}
 	if e.JobToken {
 		op.Security = append(op.Security, requirement{"job_token": {}})
 	}
-	if op.Security != nil {
+	if op.Security != nil && e.V4() {
 		op.Security = append(op.Security, usual...)
 	}
 	var body []Param
@@ -206,7 +222,7 @@ func (s *schemas) operation(e Endpoint, at string, usual []requirement) operatio
 		}
 	}
 	if body != nil {
-		op.RequestBody = s.body(op.OperationID, body)
+		op.RequestBody = s.body(e, body)
 	}
 	return op
 }
@@ -215,7 +231,8 @@ func (s *schemas) operation(e Endpoint, at string, usual []requirement) operatio
 func pathNames(path string) (names []string) {
 	for segment := range strings.SplitSeq(path, "/") {
 		if _, name, isParam := strings.Cut(segment, "{"); isParam {
-			names = append(names, strings.TrimSuffix(name, "}"))
+			name, _, _ = strings.Cut(name, "}")
+			names = append(names, name)
 		}
 	}
 	return names
@@ -234,13 +251,17 @@ func (s *schemas) queryParameter(p Param) parameter {
 	return out
 }
 
-func (s *schemas) body(id string, params []Param) *content {
+func (s *schemas) body(e Endpoint, params []Param) *content {
+	id := e.ID()
 	name := strings.ToUpper(id[:1]) + id[1:]
 	s.named[name] = s.object(params)
 	shape := media{Schema: &schema{Ref: "#/components/schemas/" + name}}
 	out := &content{
 		Required: len(s.named[name].Required) > 0,
 		Content:  map[string]media{"application/json": shape, "application/x-www-form-urlencoded": shape},
+	}
+	if own := e.media(); own != jsonType[0] {
+		out.Content = map[string]media{own: shape}
 	}
 	for _, p := range params {
 		if isFile(p.Type) {
@@ -262,11 +283,37 @@ func (s *schemas) responses(e Endpoint) map[string]response {
 	case e.Reply == reflect.TypeFor[Stream]():
 		good.Content = map[string]media{"*/*": {Schema: &schema{Type: "string", Format: "binary"}}}
 	case e.Reply != reflect.TypeFor[NoContent]():
-		good.Content = map[string]media{"application/json": {Schema: s.reply(e, e.Reply)}}
+		good.Content = map[string]media{e.media(): {Schema: s.reply(e, e.Reply)}}
 	}
 	out := map[string]response{strconv.Itoa(e.SuccessStatus()): good}
+	if !e.V4() {
+		form := map[string]media{e.media(): {Schema: s.of(reflect.TypeOf(e.dialect.Error))}}
+		out["default"] = response{Description: "A refusal.", Content: form}
+		return out
+	}
 	for _, status := range e.errorStatuses() {
 		out[strconv.Itoa(status)] = response{Ref: "#/components/responses/" + responseName(status)}
+	}
+	return out
+}
+
+// media is the type of what the endpoint takes and answers.
+func (e Endpoint) media() string {
+	if e.dialect != nil && e.dialect.Media != "" {
+		return e.dialect.Media
+	}
+	return jsonType[0]
+}
+
+// ServerURL is the address that the path stands below.
+func (e Endpoint) ServerURL(info Info) string {
+	return strings.TrimSuffix(info.ServerURL, BaseV4) + e.Base()
+}
+
+func (e Endpoint) server(info Info) server {
+	out := server{URL: e.ServerURL(info)}
+	for _, name := range pathNames(e.Base()) {
+		out.Variables = map[string]variable{name: {Default: "<" + name + ">"}}
 	}
 	return out
 }

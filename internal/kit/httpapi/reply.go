@@ -73,15 +73,19 @@ func newBuffers() *buffers {
 }
 
 // write presents what a handler returned.
-func (x *request) write(ctx context.Context, reply any) error {
-	status := x.endpoint.Status
-	if s, ok := reply.(Stream); ok {
-		return x.stream(ctx, s)
-	}
+func (x *Request) write(ctx context.Context, reply any) error {
 	if h, ok := reply.(headed); ok {
 		body, own := h.headed()
-		setHeaders(x.w.Header(), own)
+		setHeaders(x.W.Header(), own)
 		reply = body
+	}
+	return x.s.dialect.Write(ctx, x, reply)
+}
+
+func writeV4(ctx context.Context, x *Request, reply any) error {
+	status := x.Endpoint.Status
+	if s, ok := reply.(Stream); ok {
+		return x.stream(ctx, s)
 	}
 	if w, ok := reply.(Wait); ok {
 		return x.wait(ctx, w)
@@ -90,22 +94,22 @@ func (x *request) write(ctx context.Context, reply any) error {
 		status, reply = http.StatusOK, n.Body
 	}
 	if _, none := reply.(NoContentYet); none {
-		x.w.WriteHeader(http.StatusNoContent)
+		x.W.WriteHeader(http.StatusNoContent)
 		return nil
 	}
 	if _, empty := reply.(NoContent); empty {
 		if status == http.StatusOK {
 			status = http.StatusNoContent
 		}
-		x.w.WriteHeader(status)
+		x.W.WriteHeader(status)
 		return nil
 	}
 	if _, bare := reply.(EmptyBody); bare {
-		x.w.WriteHeader(status)
+		x.W.WriteHeader(status)
 		return nil
 	}
 	if list, ok := reply.(lister); ok {
-		list.writeHeaders(x.w.Header(), x.here())
+		list.writeHeaders(x.W.Header(), x.here())
 		reply = list.items()
 	}
 	buf := x.s.buffers.pool.Get().(*buffer)
@@ -115,20 +119,20 @@ func (x *request) write(ctx context.Context, reply any) error {
 		return err
 	}
 	body := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-	h := x.w.Header()
+	h := x.W.Header()
 	h["Content-Type"] = jsonType
-	if status == http.StatusOK && (x.r.Method == http.MethodGet || x.r.Method == http.MethodHead) {
+	if status == http.StatusOK && (x.R.Method == http.MethodGet || x.R.Method == http.MethodHead) {
 		tag := append(strconv.AppendUint([]byte(`W/"`), xxhash.Sum64(body), 16), '"')
 		h["Etag"] = []string{string(tag)}
 		h["Cache-Control"] = revalidate
-		if matches(x.r.Header.Get("If-None-Match"), string(tag)) {
-			x.w.WriteHeader(http.StatusNotModified)
+		if matches(x.R.Header.Get("If-None-Match"), string(tag)) {
+			x.W.WriteHeader(http.StatusNotModified)
 			return nil
 		}
 	}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	x.w.WriteHeader(status)
-	_, _ = x.w.Write(body)
+	x.W.WriteHeader(status)
+	_, _ = x.W.Write(body)
 	return nil
 }
 

@@ -40,31 +40,23 @@ func newRouter(endpoints []Endpoint) *router {
 	return rt
 }
 
-// match returns the endpoint and its path parameters. Without an endpoint,
-// allow lists the methods that the path does answer.
-func (rt *router) match(method, escapedPath string) (e *Endpoint, path map[string]string, allow []string) {
-	escapedPath = tidy(escapedPath)
-	if method == http.MethodHead {
-		if e, path = rt.find(method, escapedPath); e != nil {
-			return e, path, nil
-		}
-		method = http.MethodGet // whose body is not sent
+// match returns the endpoint and its path parameters.
+func (rt *router) match(method, escapedPath string) (e *Endpoint, path map[string]string) {
+	e, path = rt.find(method, escapedPath)
+	if e == nil && method == http.MethodHead {
+		return rt.find(http.MethodGet, escapedPath) // whose body is not sent
 	}
-	if e, path = rt.find(method, escapedPath); e != nil {
-		return e, path, nil
-	}
-	for _, other := range rt.methods {
-		if other == method || other == http.MethodHead {
-			continue
-		}
-		if found, _ := rt.find(other, escapedPath); found != nil {
-			allow = append(allow, other)
-			if other == http.MethodGet {
-				allow = append(allow, http.MethodHead)
-			}
+	return e, path
+}
+
+// here are the endpoints of a path, by the names of their methods.
+func (rt *router) here(escapedPath string) (all []*Endpoint) {
+	for _, method := range rt.methods {
+		if e, _ := rt.find(method, escapedPath); e != nil {
+			all = append(all, e)
 		}
 	}
-	return nil, nil, allow
+	return all
 }
 
 // tidy takes repeated and trailing slashes as one, as clients that join paths

@@ -2,12 +2,12 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -17,7 +17,6 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/fairshare"
-	"stithy/internal/platform/lifecycle"
 	"stithy/internal/platform/ratelimit"
 )
 
@@ -36,12 +35,13 @@ type Limits interface {
 	MaxOffset() int // how deep paging by offset goes; 0 has no end
 }
 
-// Server serves a set of endpoints. Every field is required.
+// Server serves the endpoints of one dialect. V4 needs every field; another dialect those that its hooks use.
 type Server struct {
-	Prefix        string // "/api/v4"
+	Dialect       *Dialect // nil is v4
+	Prefix        string   // "/api/v4"
 	ExternalURL   *url.URL
 	SessionCookie string
-	Endpoints     []Endpoint
+	Endpoints     []Endpoint // those of other dialects are left to their own servers
 	Authenticator Authenticator
 	Limits        Limits
 	Limiter       *ratelimit.Limiter
@@ -49,181 +49,135 @@ type Server struct {
 	Log           *slog.Logger
 	ExposeHeaders []string // to scripts of other origins, beside the paging ones
 
+	dialect Dialect
 	router  *router
 	buffers *buffers
 	expose  string
 }
 
-// request is one on its way through the checks. The order of its
-// steps is the order of failures that clients see.
-type request struct {
+// Handler answers requests with the endpoints of a Server.
+type Handler struct{ s *Server }
+
+// Handler serves every endpoint of the dialect. It panics on a declaration
+// that cannot be served.
+func (s *Server) Handler() *Handler {
+	s.dialect = v4()
+	if s.Dialect != nil {
+		s.dialect = *s.Dialect
+	}
+	var own []Endpoint
+	for _, e := range s.Endpoints {
+		if e.dialect == s.Dialect {
+			own = append(own, e)
+		}
+	}
+	s.router, s.buffers = newRouter(own), newBuffers()
+	s.expose = strings.Join(append([]string{
+		"Link", "X-Total", "X-Total-Pages", "X-Per-Page", "X-Page", "X-Next-Page", "X-Prev-Page",
+	}, s.ExposeHeaders...), ", ")
+	return &Handler{s}
+}
+
+// ServeHTTP answers a request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &Request{W: w, R: r, s: h.s, about: RecorderOf(r.Context())}
+	x.Actor.Address = x.about.Address
+	defer x.recover()
+	if err := x.serve(r.Context()); err != nil {
+		x.fail(err)
+	}
+}
+
+// Owns reports whether an endpoint is declared for a path, whatever its method.
+func (h *Handler) Owns(path string) bool { return len(h.s.router.here(path)) > 0 }
+
+// Request is one on its way through the checks. The order of its steps is the
+// order of failures that clients see.
+type Request struct {
+	W        http.ResponseWriter
+	R        *http.Request
+	Endpoint *Endpoint      // nil where none is declared for this path and method
+	Actor    access.Actor   // the address is known from the start, the rest once the dialect authenticated
+	Values   map[string]any // the parameters that were read so far, beside those of the path
+
 	s        *Server
-	w        http.ResponseWriter
-	r        *http.Request
 	about    *Recorder
-	query    values
-	endpoint *Endpoint
+	at       string // the path that is matched
 	path     map[string]string
-	actor    access.Actor
 	authErr  error
 	resolved bool
 }
 
-// Handler serves every endpoint below the prefix. It panics on a declaration
-// that cannot be served.
-func (s *Server) Handler() http.Handler {
-	s.router, s.buffers = newRouter(s.Endpoints), newBuffers()
-	s.expose = strings.Join(append([]string{
-		"Link", "X-Total", "X-Total-Pages", "X-Per-Page", "X-Page", "X-Next-Page", "X-Prev-Page",
-	}, s.ExposeHeaders...), ", ")
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &request{s: s, w: w, r: r, about: RecorderOf(r.Context())}
-		defer x.recover()
-		if err := x.serve(r.Context()); err != nil {
-			x.fail(err)
-		}
-	})
-}
-
-func (x *request) serve(ctx context.Context) error {
-	x.headers()
-	if parked, ok := lifecycle.Resumed(ctx).(*parked); ok {
-		return x.resume(ctx, parked)
-	}
-	if x.r.Method == http.MethodOptions {
-		x.preflight()
-		return nil
-	}
-	if len(x.r.URL.RawQuery) > maxQuery {
-		writeJSON(x.w, http.StatusRequestURITooLong, map[string]string{"message": "414 Request-URI Too Large"})
-		return nil
-	}
-	if cookieBytes(x.r) > maxCookies {
-		writeJSON(x.w, http.StatusRequestHeaderFieldsTooLarge, map[string]string{"message": "431 Request Header Fields Too Large"})
-		return nil
-	}
-	var textErr error
-	if x.r.URL.RawQuery != "" {
-		x.query = values{}
-		textErr = x.query.readQuery(x.r.URL.RawQuery)
-	}
-	if x.throttled(ctx) {
-		return nil
-	}
-	if textErr != nil {
-		return textErr
-	}
-	if !cleanText(x.r.URL.Path) {
-		return errNotText
-	}
-	var allow []string
-	x.endpoint, x.path, allow = x.s.router.match(x.r.Method, strings.TrimPrefix(x.r.URL.EscapedPath(), x.s.Prefix))
-	if x.endpoint == nil {
-		return x.noEndpoint(allow)
-	}
-	if err := x.authenticate(ctx); err != nil {
+func (x *Request) serve(ctx context.Context) error {
+	d := &x.s.dialect
+	x.at = d.Path(x)
+	x.Endpoint, x.path = x.s.router.match(x.R.Method, x.at)
+	answered, err := d.Begin(ctx, x)
+	if answered || err != nil {
 		return err
 	}
-	ctx = fairshare.With(ctx, x.actor.Caller())
-	reply, err := x.endpoint.run(ctx, x)
+	if d.Authenticate != nil {
+		if err := d.Authenticate(ctx, x); err != nil {
+			return err
+		}
+	}
+	reply, err := x.Endpoint.run(fairshare.With(ctx, x.Actor.Caller()), x)
 	if err != nil {
 		return err
 	}
 	return x.write(ctx, reply)
 }
 
-// authenticate finds the actor and holds the token against the route.
-func (x *request) authenticate(ctx context.Context) error {
-	x.resolve(ctx)
-	defer func() { x.about.SetRoute(x.endpoint.Path, x.actor) }()
-	if x.authErr != nil {
-		return x.authErr
-	}
-	if target, given := x.sudo(); given {
-		var err error
-		// The sudo scope stands for the route's own: the request runs as the
-		// other person, with that person's rights.
-		x.actor, err = x.s.Authenticator.Sudo(ctx, x.actor, target)
-		if err != nil {
-			return err
-		}
-	} else {
-		demand := access.Demand{Extra: x.endpoint.Scopes, Any: x.endpoint.AnyScope}
-		if err := access.CheckScope(x.actor.Credential, demand, x.reading()); err != nil {
-			return err
+// Here are the endpoints of the request's path, whatever their methods.
+func (x *Request) Here() []*Endpoint { return x.s.router.here(x.at) }
+
+// Methods are those that the request's path answers.
+func (x *Request) Methods() (methods []string) {
+	for _, e := range x.Here() {
+		methods = append(methods, e.Method)
+		if e.Method == http.MethodGet {
+			methods = append(methods, http.MethodHead)
 		}
 	}
-	return access.CheckSignedIn(x.actor, x.endpoint.Needs)
+	return methods
 }
 
-// resolve looks the credential up, once for throttle and guard together.
-func (x *request) resolve(ctx context.Context) {
-	if x.resolved {
-		return
-	}
-	x.resolved = true
-	x.actor = access.Actor{Address: x.about.Address}
-	if p, found := x.presented(); found {
-		x.actor, x.authErr = x.s.Authenticator.Authenticate(ctx, p)
-		x.actor.Address = x.about.Address
+// Throttle is the instance's throttle, for a dialect that counts its requests.
+func (x *Request) Throttle() Throttle {
+	return Throttle{Limits: x.s.Limits, Limiter: x.s.Limiter, Clock: x.s.Clock}
+}
+
+// Fill sets params, a pointer, from values, by the tags of its fields.
+func (x *Request) Fill(params any, from map[string]any) error {
+	return x.Endpoint.binder.bind(reflect.ValueOf(params).Elem(), from)
+}
+
+// SetRoute tells the log line and the metrics which endpoint answers whom.
+func (x *Request) SetRoute(e *Endpoint) { x.about.SetRoute(e.Shown(), x.Actor) }
+
+// fail answers with an error; what no client may see is logged here, once.
+func (x *Request) fail(err error) {
+	if hidden := x.s.dialect.Fail(x, err); hidden != nil && x.R.Context().Err() == nil {
+		x.log("request failed", hidden, nil)
 	}
 }
 
-func (x *request) sudo() (target string, given bool) {
-	if node, ok := x.query["sudo"]; ok {
-		text, _ := scalar(node)
-		return text, true
-	}
-	target = x.r.Header.Get("Sudo")
-	return target, target != ""
-}
-
-func (x *request) reading() bool {
-	return x.r.Method == http.MethodGet || x.r.Method == http.MethodHead
-}
-
-// values are all parameters of the request; those of the body win.
-func (x *request) values(limit int64) (values, error) {
-	if !x.actor.SignedIn() && limit == 0 {
-		limit = maxStrange
-	}
-	if x.query == nil {
-		x.query = values{}
-	}
-	if err := x.query.readBody(x.w, x.r, limit); err != nil {
-		return nil, err
-	}
-	return x.query, nil
+func (x *Request) reading() bool {
+	return x.R.Method == http.MethodGet || x.R.Method == http.MethodHead
 }
 
 // unmodified refuses to delete what changed since the client last saw it. A
 // date that cannot be read is ignored.
-func (x *request) unmodified(subject any) error {
-	if x.r.Method != http.MethodDelete {
+func (x *Request) unmodified(subject any) error {
+	if x.R.Method != http.MethodDelete {
 		return nil
 	}
 	dated, ok := subject.(interface{ ModifiedAt() time.Time })
-	since, err := http.ParseTime(x.r.Header.Get("If-Unmodified-Since"))
+	since, err := http.ParseTime(x.R.Header.Get("If-Unmodified-Since"))
 	if ok && err == nil && dated.ModifiedAt().Truncate(time.Second).After(since) {
 		return fault.New(fault.Precondition)
 	}
 	return nil
-}
-
-// throttled counts the request against the instance's throttle.
-func (x *request) throttled(ctx context.Context) bool {
-	t := Throttle{Limits: x.s.Limits, Limiter: x.s.Limiter, Clock: x.s.Clock}
-	if !t.on() {
-		return false
-	}
-	// Job tokens are not known before the route is; they count by address.
-	x.endpoint, _, _ = x.s.router.match(x.r.Method, strings.TrimPrefix(x.r.URL.EscapedPath(), x.s.Prefix))
-	x.resolve(ctx)
-	var userID int64
-	if x.authErr == nil {
-		userID = x.actor.ID()
-	}
-	return t.Refuses(ctx, x.w, userID, x.about.Address)
 }
 
 // Throttle is the instance's throttle on API traffic, for the doors that share it.
@@ -275,17 +229,17 @@ func rateHeaders(h http.Header, v ratelimit.Verdict) {
 
 // limit counts the request against the limit of its endpoint, per person or,
 // for anonymous callers, per address.
-func (x *request) limit(ctx context.Context, spec Spec, subject any) error {
+func (x *Request) limit(ctx context.Context, spec Spec, subject any) error {
 	if spec.Limit == "" {
 		return nil
 	}
-	rule, on := x.s.Limits.Endpoint(spec.Limit, x.actor)
+	rule, on := x.s.Limits.Endpoint(spec.Limit, x.Actor)
 	if !on {
 		return nil
 	}
 	key := x.about.Address.String()
-	if x.actor.SignedIn() {
-		key = strconv.FormatInt(x.actor.ID(), 10)
+	if x.Actor.SignedIn() {
+		key = strconv.FormatInt(x.Actor.ID(), 10)
 	}
 	if one, ok := subject.(interface{ LimitKey() string }); ok && spec.LimitOf != "" {
 		key += " " + one.LimitKey()
@@ -296,112 +250,16 @@ func (x *request) limit(ctx context.Context, spec Spec, subject any) error {
 	return nil
 }
 
-func (x *request) noEndpoint(allow []string) error {
-	if allow != nil {
-		x.w.Header().Set("Allow", strings.Join(append(allow, http.MethodOptions), ", "))
-		return fault.New(fault.MethodNotAllowed)
-	}
-	writeJSON(x.w, http.StatusNotFound, map[string]string{"error": "404 Not Found"})
-	return nil
-}
-
-// headers that every answer carries. Scripts of any origin may read, but
-// never with a browser's own credentials.
-func (x *request) headers() {
-	h := x.w.Header()
-	h["X-Content-Type-Options"] = noSniff
-	h["X-Frame-Options"] = sameOrigin
-	h["Referrer-Policy"] = noReferrer
-	h["Vary"] = varyOrigin
-	if x.r.Header.Get("Origin") != "" {
-		h.Set("Access-Control-Allow-Origin", "*")
-		h.Set("Access-Control-Expose-Headers", x.s.expose)
-	}
-}
-
-var (
-	noSniff    = []string{"nosniff"}
-	sameOrigin = []string{"SAMEORIGIN"}
-	noReferrer = []string{"no-referrer"}
-	varyOrigin = []string{"Origin"}
-)
-
-func (x *request) preflight() {
-	h := x.w.Header()
-	if asked := x.r.Header.Get("Access-Control-Request-Headers"); asked != "" {
-		h.Set("Access-Control-Allow-Headers", asked)
-	}
-	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
-	h.Set("Access-Control-Max-Age", "7200")
-	x.w.WriteHeader(http.StatusNoContent)
-}
-
 // here is the address that clients use for this request.
-func (x *request) here() *url.URL {
+func (x *Request) here() *url.URL {
 	u := *x.s.ExternalURL
-	u.Path = strings.TrimSuffix(u.Path, "/") + x.r.URL.Path
-	u.RawPath = strings.TrimSuffix(x.s.ExternalURL.EscapedPath(), "/") + x.r.URL.EscapedPath()
-	u.RawQuery = x.r.URL.RawQuery
+	u.Path = strings.TrimSuffix(u.Path, "/") + x.R.URL.Path
+	u.RawPath = strings.TrimSuffix(x.s.ExternalURL.EscapedPath(), "/") + x.R.URL.EscapedPath()
+	u.RawQuery = x.R.URL.RawQuery
 	return &u
 }
 
-// MovedError is the error of a load that found its subject under another name: a
-// reader is sent there, anything else must be sent there by the client.
-type MovedError struct {
-	Param string // of the path
-	To    string // its value now
-}
-
-func (m *MovedError) Error() string { return m.Param + " has moved to " + m.To }
-
-func (x *request) moved(m *MovedError) {
-	if !x.reading() {
-		writeJSON(x.w, http.StatusMethodNotAllowed, map[string]string{"message": "Non GET methods are not allowed for moved projects"})
-		return
-	}
-	given := strings.Split(strings.TrimPrefix(x.r.URL.EscapedPath(), x.s.Prefix), "/")
-	for i, segment := range strings.Split(x.endpoint.Path, "/") {
-		if segment == "{"+m.Param+"}" {
-			given[i] = url.PathEscape(m.To)
-		}
-	}
-	query := x.r.URL.Query()
-	for _, name := range secretParams {
-		query.Del(name)
-	}
-	to := strings.TrimSuffix(x.s.ExternalURL.String(), "/") + x.s.Prefix + strings.Join(given, "/")
-	if encoded := query.Encode(); encoded != "" {
-		to += "?" + encoded
-	}
-	x.w.Header().Set("Location", to)
-	writeText(x.w, http.StatusMovedPermanently, "This resource has been moved permanently to "+to)
-}
-
-// fail writes the error; what no client may see is logged here, once. What is
-// joined to the word that something is not available says why, and is for the
-// log.
-func (x *request) fail(err error) {
-	if m, ok := errors.AsType[*MovedError](err); ok {
-		x.moved(m)
-		return
-	}
-	if errors.Is(err, lifecycle.ErrSlow) {
-		writeJSON(x.w, http.StatusRequestTimeout, map[string]string{"message": "408 Request Timeout"})
-		return
-	}
-	if h, ok := errors.AsType[*headedError](err); ok {
-		setHeaders(x.w.Header(), h.header)
-	}
-	err = Away(err)
-	f, shown := fault.Of(err)
-	hidden := !shown || (f.Kind == fault.Unavailable && err != error(f)) //nolint:errorlint // whether it is that very value
-	if hidden && !errors.Is(err, errNotText) && x.r.Context().Err() == nil {
-		x.log("request failed", err, nil)
-	}
-	writeError(x.w, err)
-}
-
-func (x *request) recover() {
+func (x *Request) recover() {
 	what := recover()
 	if what == nil {
 		return
@@ -410,13 +268,13 @@ func (x *request) recover() {
 		panic(what)
 	}
 	x.log("request panicked", fmt.Errorf("%v", what), debug.Stack())
-	writeError(x.w, fault.New(fault.Internal))
+	_ = x.s.dialect.Fail(x, fault.New(fault.Internal))
 }
 
-func (x *request) log(text string, err error, stack []byte) {
-	attrs := []any{"error", err.Error(), "method", x.r.Method, Cause(err)}
-	if x.endpoint != nil {
-		attrs = append(attrs, "route", x.endpoint.Path)
+func (x *Request) log(text string, err error, stack []byte) {
+	attrs := []any{"error", err.Error(), "method", x.R.Method, Cause(err)}
+	if x.Endpoint != nil {
+		attrs = append(attrs, "route", x.Endpoint.Shown())
 	}
 	if x.about.RequestID != "" {
 		attrs = append(attrs, "request_id", x.about.RequestID)

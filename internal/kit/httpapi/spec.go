@@ -39,6 +39,8 @@ type Spec struct {
 	NoEmbed       bool           // pages of others may not embed it
 	MaxBody       int64          // larger than usual bodies
 	Streams       bool           // the handler reads the body itself; parameters come from path and query
+	Scripts       bool           // scripts of other origins may call it, in a dialect where not all may
+	Credentials   []string       // what callers show instead of the usual tokens, as documents name it: basic, bearer
 	Note          string         // a deprecation or a warning for readers
 	Forms         []any          // what the reply may be where its type is any
 }
@@ -53,7 +55,7 @@ type Call[Subject, Params any] struct {
 	Subject Subject
 	Params  Params
 
-	x *request
+	x *Request
 }
 
 // Endpoint is a Spec joined to its handler, with the types erased.
@@ -66,9 +68,10 @@ type Endpoint struct {
 
 	pattern string   // the path as the router takes it
 	names   []string // of the path's parameters
+	dialect *Dialect // nil is v4
 	placed  bool     // the ability is about a group or project, the subject
 	binder  binder
-	run     func(ctx context.Context, x *request) (any, error)
+	run     func(ctx context.Context, x *Request) (any, error)
 }
 
 // On joins a declaration to its handler. load finds the subject from the
@@ -85,11 +88,11 @@ func On[S, P, R any](
 	}
 	e.binder = binderOf[P](e.names)
 	e.Params = e.binder.params()
-	e.run = func(ctx context.Context, x *request) (any, error) {
-		call := Call[S, P]{Actor: x.actor, x: x}
+	e.run = func(ctx context.Context, x *Request) (any, error) {
+		call := Call[S, P]{Actor: x.Actor, x: x}
 		err := x.prepare(ctx, &call.Params, func() (any, error) {
 			var err error
-			call.Subject, err = load(ctx, x.actor, call.Params)
+			call.Subject, err = load(ctx, x.Actor, call.Params)
 			return call.Subject, err
 		})
 		if err != nil {
@@ -102,11 +105,11 @@ func On[S, P, R any](
 
 // prepare does everything that comes before the handler, in the order of failures that clients see: it fills params, a
 // pointer, loads the subject and checks the actor against both. On is compiled again for each endpoint, this is not.
-func (x *request) prepare(ctx context.Context, params any, load func() (any, error)) error {
-	e, fields := x.endpoint, reflect.ValueOf(params).Elem()
+func (x *Request) prepare(ctx context.Context, params any, load func() (any, error)) error {
+	e, fields := x.Endpoint, reflect.ValueOf(params).Elem()
 	early := !e.AfterParams
 	if early && !e.placed {
-		if err := access.Check(x.actor, e.Needs); err != nil {
+		if err := access.Check(x.Actor, e.Needs); err != nil {
 			return err
 		}
 	}
@@ -118,7 +121,7 @@ func (x *request) prepare(ctx context.Context, params any, load func() (any, err
 		return err
 	}
 	if early && e.placed {
-		if err := checkIn(x.actor, e.Needs, subject); err != nil {
+		if err := checkIn(x.Actor, e.Needs, subject); err != nil {
 			return err
 		}
 	}
@@ -128,20 +131,11 @@ func (x *request) prepare(ctx context.Context, params any, load func() (any, err
 	if e.NoEmbed && x.embedded() {
 		return fault.New(fault.NotAcceptable)
 	}
-	from := x.query
-	if !e.Streams {
-		if from, err = x.values(e.MaxBody); err != nil {
-			return err
-		}
-	}
-	if err := e.binder.bind(fields, from); err != nil {
+	if err := x.s.dialect.Bind(x, params); err != nil {
 		return err
 	}
-	if list, ok := params.(interface{ reach(int) }); ok {
-		list.reach(x.s.Limits.MaxOffset())
-	}
 	if !early {
-		if err := e.check(x.actor, subject); err != nil {
+		if err := e.check(x.Actor, subject); err != nil {
 			return err
 		}
 	}

@@ -35,14 +35,17 @@ type Stream struct {
 
 // Body is what the request carries, for an endpoint that Streams. It ends with
 // an error when it is larger than limit.
-func (c Call[S, P]) Body(limit int64) io.Reader { return http.MaxBytesReader(c.x.w, c.x.r.Body, limit) }
+func (c Call[S, P]) Body(limit int64) io.Reader { return http.MaxBytesReader(c.x.W, c.x.R.Body, limit) }
 
 // Length is the size of the body as the client declared it, UnknownSize if it
 // did not.
-func (c Call[S, P]) Length() int64 { return c.x.r.ContentLength }
+func (c Call[S, P]) Length() int64 { return c.x.R.ContentLength }
 
 // Header is a header of the request, for what clients say in no other place.
-func (c Call[S, P]) Header(name string) string { return c.x.r.Header.Get(name) }
+func (c Call[S, P]) Header(name string) string { return c.x.R.Header.Get(name) }
+
+// BasicAuth is the name and the secret that the request carries as HTTP Basic.
+func (c Call[S, P]) BasicAuth() (name, secret string, ok bool) { return c.x.R.BasicAuth() }
 
 // Upload is one file of a multipart body that is read as it comes.
 type Upload struct {
@@ -53,7 +56,7 @@ type Upload struct {
 // File finds a file in the multipart body of an endpoint that Streams. Parts
 // before it are skipped.
 func (c Call[S, P]) File(field string, limit int64) (Upload, error) {
-	media, params, err := mime.ParseMediaType(c.x.r.Header.Get("Content-Type"))
+	media, params, err := mime.ParseMediaType(c.x.R.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" {
 		return Upload{}, missingParam(field)
 	}
@@ -111,8 +114,8 @@ func (c Call[S, P]) Has(tag string) bool { return c.x != nil && c.x.has(tag) }
 // Unchanged is the reply to a client that Has what the tag names.
 func Unchanged(tag string) Stream { return Stream{Tag: tag} }
 
-func (x *request) has(tag string) bool {
-	candidates := x.r.Header.Get("If-None-Match")
+func (x *Request) has(tag string) bool {
+	candidates := x.R.Header.Get("If-None-Match")
 	return candidates != "" && tag != "" && x.reading() && (matches(candidates, quoted(tag)) || matches(candidates, "W/"+quoted(tag)))
 }
 
@@ -120,14 +123,14 @@ func quoted(tag string) string { return `"` + tag + `"` }
 
 // stream sends a Stream. Once the first byte is out a failure can only break
 // the connection, which is how the client learns that the rest is missing.
-func (x *request) stream(ctx context.Context, s Stream) error {
-	h := x.w.Header()
+func (x *Request) stream(ctx context.Context, s Stream) error {
+	h := x.W.Header()
 	if x.has(s.Tag) {
 		x.streamHeaders(s)
-		x.w.WriteHeader(http.StatusNotModified)
+		x.W.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	head := x.r.Method == http.MethodHead
+	head := x.R.Method == http.MethodHead
 	var body io.ReadCloser
 	var first []byte
 	if !head || s.Type == "" {
@@ -151,15 +154,15 @@ func (x *request) stream(ctx context.Context, s Stream) error {
 	if s.Size >= 0 {
 		h["Content-Length"] = []string{strconv.FormatInt(s.Size, 10)}
 	}
-	x.w.WriteHeader(x.endpoint.Status)
+	x.W.WriteHeader(x.Endpoint.Status)
 	if head {
 		return nil
 	}
-	n, err := x.w.Write(first)
+	n, err := x.W.Write(first)
 	sent := int64(n)
 	if err == nil {
 		var rest int64
-		rest, err = io.Copy(x.w, body) // a file goes to the socket by itself
+		rest, err = io.Copy(x.W, body) // a file goes to the socket by itself
 		sent += rest
 	}
 	if err == nil && s.Size >= 0 && sent != s.Size {
@@ -174,8 +177,8 @@ func (x *request) stream(ctx context.Context, s Stream) error {
 	return nil
 }
 
-func (x *request) streamHeaders(s Stream) {
-	h := x.w.Header()
+func (x *Request) streamHeaders(s Stream) {
+	h := x.W.Header()
 	h["Cache-Control"], h["Pragma"], h["Expires"] = keepNowhere, noCache, longAgo
 	h["Content-Security-Policy"] = sandbox
 	if s.Tag != "" {
@@ -259,11 +262,11 @@ func disposition(attach bool, name string) string {
 
 // embedded reports whether a page of somebody else fetches this as one of its
 // own parts: a script, a picture, a film.
-func (x *request) embedded() bool {
-	if slices.Contains([]string{"cors", "no-cors", "websocket"}, x.r.Header.Get("Sec-Fetch-Mode")) {
+func (x *Request) embedded() bool {
+	if slices.Contains([]string{"cors", "no-cors", "websocket"}, x.R.Header.Get("Sec-Fetch-Mode")) {
 		return true
 	}
-	accepts := x.r.Header.Get("Accept")
+	accepts := x.R.Header.Get("Accept")
 	first, _, _ := strings.Cut(accepts, ",")
 	family, _, _ := strings.Cut(strings.TrimSpace(first), "/")
 	return slices.Contains([]string{"image", "video", "audio"}, strings.ToLower(family)) && !strings.Contains(accepts, "application/x-ms-application")
