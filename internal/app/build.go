@@ -249,7 +249,7 @@ func storageNames(cfg *config.Config) []string {
 	return names
 }
 
-// Endpoints is the registry: every endpoint of every room.
+// Endpoints is the registry: every endpoint of every room, whatever its dialect.
 func (a *App) Endpoints() []httpapi.Endpoint {
 	var all []httpapi.Endpoint
 	for _, room := range []interface{ Endpoints() []httpapi.Endpoint }{
@@ -270,12 +270,14 @@ func (a *App) Handler() http.Handler {
 	}
 	endpoints, limiter := a.Endpoints(), ratelimit.New(a.Clock, counter)
 	api := &httpapi.Server{
-		Prefix: "/api/v4", ExternalURL: a.Config.ExternalURL, SessionCookie: names.SessionCookie(), Endpoints: endpoints,
+		Prefix: httpapi.BaseV4, ExternalURL: a.Config.ExternalURL, SessionCookie: names.SessionCookie(), Endpoints: endpoints,
 		Authenticator: a.Tokens, Limits: a.Settings, Limiter: limiter, Clock: a.Clock, Log: a.Log,
 		ExposeHeaders: exposed(names),
 	}
 	throttle := httpapi.Throttle{Limits: a.Settings, Limiter: limiter, Clock: a.Clock}
-	provider := &oauth.Door{Service: a.OAuth, Log: a.Log, Throttle: throttle}
+	provider := &httpapi.Server{
+		Dialect: a.OAuth.Dialect(), Endpoints: endpoints, Limits: a.Settings, Limiter: limiter, Clock: a.Clock, Log: a.Log,
+	}
 	pages := web.New(web.Deps{
 		Users: a.Users, Tokens: a.Tokens, SignIns: a.SignIns, Groups: a.Groups, Projects: a.Projects, Members: a.Members, Pipelines: a.Pipelines,
 		Artifacts: a.Artifacts, Runners: a.Runners, Variables: a.Variables, OAuth: a.OAuth, Settings: a.Settings, Throttle: throttle,

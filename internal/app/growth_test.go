@@ -141,7 +141,7 @@ type target struct {
 	inPath       []string
 	names        [][]string // of members, each with those that it stands in
 	required     map[string]any
-	deep         bool // a door of its own: it is looked at closely
+	deep         bool // a door or a dialect of its own: it is looked at closely
 }
 
 func (g target) String() string { return g.method + " " + g.path }
@@ -174,7 +174,7 @@ func (i *instance) targets(t testing.TB) []target {
 	p := projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Public))
 	var all []target
 	for _, e := range i.Endpoints() {
-		one := target{method: e.Method, path: "/api/v4" + e.Path, names: members(e.Params), required: map[string]any{}}
+		one := target{method: e.Method, path: e.Base() + e.Path, names: members(e.Params), required: map[string]any{}, deep: !e.V4()}
 		one.path = strings.Replace(one.path, "/groups/{id}", fmt.Sprintf("/groups/%d", g.ID), 1)
 		one.path = strings.Replace(one.path, "/projects/{id}", fmt.Sprintf("/projects/%d", p.ID), 1)
 		for _, param := range e.Params {
@@ -205,13 +205,9 @@ func (i *instance) targets(t testing.TB) []target {
 		one.path = strings.ReplaceAll(one.path, "...}", "}")
 		all = append(all, one)
 	}
-	oauth := fields("grant_type", "code", "redirect_uri", "client_id", "client_secret", "code_verifier", "refresh_token", "token", "scope", "username", "state")
-	for _, path := range []string{"/oauth/token", "/oauth/revoke", "/oauth/introspect", "/oauth/userinfo"} {
-		all = append(all, target{method: "POST", path: path, names: oauth, deep: true})
-	}
 	repository := "/" + p.FullPath() + ".git"
 	for _, one := range []target{
-		{method: "GET", path: "/oauth/token/info", names: oauth}, {method: "GET", path: "/oauth/discovery/keys"}, {method: "GET", path: "/.well-known/{name}", inPath: []string{"name"}},
+		{method: "GET", path: "/.well-known/{name}", inPath: []string{"name"}},
 		{method: "GET", path: "/-/api/{name}", inPath: []string{"name"}}, {method: "GET", path: "/-/readiness", names: fields("all", "token")},
 		{method: "GET", path: "/uploads/-/system/user/avatar/1/{name}", inPath: []string{"name"}}, {method: "GET", path: "/api/{name}", inPath: []string{"name"}},
 		{method: "GET", path: "/{name}", inPath: []string{"name"}}, {method: "GET", path: "/{name}.git/info/refs", inPath: []string{"name"}, names: fields("service")},

@@ -82,7 +82,7 @@ func TestDO09_NoValueOfAnyParameterIsAnError500(t *testing.T) {
 		}
 		send := func() *httptest.ResponseRecorder {
 			n++
-			return i.do(e.Method, path, body, func(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", secret) })
+			return i.do(e.Method, path, body, by(e, secret))
 		}
 		w := send()
 		if w.Code == http.StatusUnauthorized && e.Needs != access.BySecret { // the call before revoked its own token

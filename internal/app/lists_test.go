@@ -28,7 +28,7 @@ func at(e httpapi.Endpoint, id int64) string {
 			out = strings.Replace(out, "{"+p.Name+"}", fmt.Sprint(id), 1)
 		}
 	}
-	return "/api/v4" + out
+	return e.Base() + out
 }
 
 // about is at, in a group or project that is there.

@@ -43,7 +43,7 @@ func TestTheMatrixOfRolesIsWhatTheHandlersDo(t *testing.T) {
 		if !e.Placed() {
 			continue
 		}
-		row, listed := rows[e.Method+" "+e.Path]
+		row, listed := rows[e.Method+" "+e.Shown()]
 		if !listed {
 			t.Errorf("%s is not in the table", e.Route)
 			continue
@@ -57,7 +57,7 @@ func TestTheMatrixOfRolesIsWhatTheHandlersDo(t *testing.T) {
 			}
 			w := i.do(e.Method, i.below(e, g, p), nil, func(r *http.Request) {
 				if person != nil {
-					r.Header.Set("PRIVATE-TOKEN", i.token(t, person, access.ScopeAPI))
+					by(e, i.token(t, person, access.ScopeAPI))(r)
 				}
 			})
 			announced := e.ExtraRefusals != "" && w.Code >= 400
@@ -150,7 +150,7 @@ func TestPE01_NoChildIsFoundUnderAnotherParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	children["job"] = job
-	for _, e := range i.Endpoints() {
+	for _, e := range i.v4() {
 		if !e.Placed() || strings.Count(e.Path, "{") < 2 {
 			continue
 		}
@@ -186,7 +186,7 @@ func TestPE02_NothingIsWrittenWithARightToRead(t *testing.T) {
 	grouptest.Join(t, i.DB, g, i.ann, access.Owner)
 	p := projecttest.New(t, i.DB, g.ID)
 	secret := i.token(t, i.ann, access.ScopeReadAPI)
-	for _, e := range i.Endpoints() {
+	for _, e := range i.v4() {
 		if e.Method == http.MethodGet || e.Method == http.MethodHead {
 			continue
 		}
@@ -231,7 +231,7 @@ func TestPE07_AFeatureIsClosedOnEveryRouteAboutIt(t *testing.T) {
 				}
 				routes[rule.Of]++
 				open := level != project.Off && (who != "stranger" || (level == project.Everyone && rule.PublicToo))
-				w := i.do(e.Method, i.below(e, g, p), nil, func(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", secret) })
+				w := i.do(e.Method, i.below(e, g, p), nil, by(e, secret))
 				// Who may not copy a project is told that there is none.
 				if refused := refusal(w) || (e.Needs == access.ForkProject && strings.Contains(w.Body.String(), "404 Not Found")); refused == open {
 					t.Errorf("%s of a project whose features are %s, for the %s: %d %s", e.Route, level, who, w.Code, w.Body)

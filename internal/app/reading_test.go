@@ -103,7 +103,7 @@ func (l left) addresses(i *instance, p *project.Project) (api, pages []string) {
 			"{key}", "K_all", "{schedule_id}", "1", "{trigger_id}", "1",
 		).Replace(path)
 	}
-	for _, e := range i.Endpoints() {
+	for _, e := range i.v4() {
 		if e.Method != http.MethodGet || !carries.MatchString(e.Path) {
 			continue
 		}

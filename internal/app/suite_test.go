@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -144,7 +145,7 @@ func (i *instance) do(method, target string, body any, present func(*http.Reques
 // and project that do.
 func (i *instance) path(t testing.TB, e httpapi.Endpoint) string {
 	t.Helper()
-	if !strings.Contains(e.Path, "/groups/{id}") && !strings.Contains(e.Path, "/projects/{id}") {
+	if !strings.Contains(e.Path, "/groups/{id}") && !strings.Contains(e.Path, "/projects/{id}") && !strings.Contains(e.Base(), "{project}") {
 		return i.below(e, &group.Group{}, &project.Project{})
 	}
 	g := grouptest.New(t, i.DB, grouptest.Visible(access.Public))
@@ -159,7 +160,24 @@ func (i *instance) below(e httpapi.Endpoint, g *group.Group, p *project.Project)
 			out = strings.Replace(out, "{"+p.Name+"}", "999999", 1)
 		}
 	}
-	return "/api/v4" + out
+	return strings.Replace(e.Base(), "{project}", p.FullPath(), 1) + out
+}
+
+// v4 are the endpoints of the API proper, for claims about its tokens, their scopes, and how both are shown. Other dialects
+// have credentials of their own, and tests of them where they are declared.
+func (i *instance) v4() []httpapi.Endpoint {
+	return slices.DeleteFunc(i.Endpoints(), func(e httpapi.Endpoint) bool { return !e.V4() })
+}
+
+// by shows a token as the dialect of an endpoint takes it.
+func by(e httpapi.Endpoint, secret string) func(*http.Request) {
+	return func(r *http.Request) {
+		if e.V4() {
+			r.Header.Set("PRIVATE-TOKEN", secret)
+		} else {
+			r.SetBasicAuth("token", secret)
+		}
+	}
 }
 
 // needsParams reports whether a call without parameters is refused for that.
@@ -177,7 +195,7 @@ func needsParams(e httpapi.Endpoint) bool {
 func TestG1_EveryEndpointKeepsItsAbilityForEveryRankAndPresentation(t *testing.T) {
 	t.Parallel()
 	i := newInstance(t)
-	for _, e := range i.Endpoints() {
+	for _, e := range i.v4() {
 		rule, _ := access.RuleOf(e.Needs)
 		for way, present := range presentations {
 			for _, caller := range []*user.User{i.ann, i.root} {
@@ -219,11 +237,11 @@ func TestThePermissionMatrixIsWhatTheHandlersDo(t *testing.T) {
 		if e.Placed() {
 			continue // TestTheMatrixOfRolesIsWhatTheHandlersDo
 		}
-		if !strings.Contains(table, "`"+e.Method+" "+e.Path+"`") {
+		if !strings.Contains(table, "`"+e.Method+" "+e.Shown()+"`") {
 			t.Errorf("%s is not in the table", e.Route)
 		}
 		for rank, caller := range map[access.Rank]*user.User{access.Member: i.ann, access.Administrator: i.root} {
-			w := i.do(e.Method, i.path(t, e), nil, func(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", i.token(t, caller, access.ScopeAPI)) })
+			w := i.do(e.Method, i.path(t, e), nil, by(e, i.token(t, caller, access.ScopeAPI)))
 			forbidden := w.Code == http.StatusForbidden
 			if want := rank < rule.From && !(e.AfterParams && needsParams(e)); forbidden != want && !said(e, w) {
 				t.Errorf("%s for %s: %d %s, refused should be %v", e.Route, rank, w.Code, w.Body, want)
@@ -242,7 +260,7 @@ func said(e httpapi.Endpoint, w *httptest.ResponseRecorder) bool {
 func TestTK01_TheScopeHoldsForEveryPresentation(t *testing.T) {
 	t.Parallel()
 	i := newInstance(t)
-	for _, e := range i.Endpoints() {
+	for _, e := range i.v4() {
 		if e.AnyScope {
 			continue
 		}
@@ -280,7 +298,7 @@ func TestTK01_TheScopeHoldsForEveryPresentation(t *testing.T) {
 func TestTK02_AReadUserTokenOpensProfilesOnly(t *testing.T) {
 	t.Parallel()
 	i := newInstance(t)
-	for _, e := range i.Endpoints() {
+	for _, e := range i.v4() {
 		w := i.do(e.Method, i.path(t, e), nil, func(r *http.Request) { r.Header.Set("PRIVATE-TOKEN", i.token(t, i.root, access.ScopeReadUser)) })
 		refused := w.Code == http.StatusForbidden && strings.Contains(w.Body.String(), "insufficient_scope")
 		profile := strings.HasPrefix(e.Path, "/user") || e.Path == "/version" || e.Path == "/metadata"
@@ -323,7 +341,7 @@ func TestG3_NoSecretIsInAnyAnswerOrLog(t *testing.T) {
 		if e.Method != http.MethodGet {
 			continue
 		}
-		target := "/api/v4" + e.Path
+		target := e.Base() + e.Path
 		for _, p := range e.Params {
 			if p.InPath {
 				target = strings.Replace(target, "{"+p.Name+"}", fmt.Sprint(eve.ID), 1)
@@ -410,7 +428,7 @@ func TestPE09_HiddenEqualsMissing(t *testing.T) {
 		{"GET", "/users/%v", leaving.ID}, {"GET", "/users/%v/keys", leaving.ID}, {"GET", "/users/%v/status", leaving.ID},
 	}
 	children := regexp.MustCompile(`\{[a-z_]+\}`)
-	for _, e := range i.Endpoints() {
+	for _, e := range i.v4() {
 		if !e.Placed() {
 			continue
 		}

@@ -32,8 +32,11 @@ type Front struct {
 		http.Handler
 		Owns(escapedPath string) bool // repositories, at any depth
 	}
+	OAuth interface {
+		http.Handler
+		Owns(path string) bool // what programs ask the OAuth provider; what else is below /oauth are pages for people
+	}
 	Pages    http.Handler // everything that people look at
-	OAuth    http.Handler // what programs ask the OAuth provider
 	Title    string       // what the instance calls itself
 	Metrics  *telemetry.Metrics
 	Log      *slog.Logger
@@ -79,7 +82,7 @@ func (f *Front) serve(w *recorder, r *http.Request, proxied bool) {
 	case path == "/-/api" || strings.HasPrefix(path, "/-/api/"):
 		w.about.Route = "/-/api"
 		f.Docs.ServeHTTP(w, r)
-	case provided(path):
+	case f.OAuth.Owns(path) || strings.HasPrefix(path, "/.well-known/"): // where programs look, whatever they find
 		f.OAuth.ServeHTTP(w, r)
 	case probed(path):
 		f.probe(w, r, proxied)
@@ -94,16 +97,6 @@ func (f *Front) serve(w *recorder, r *http.Request, proxied bool) {
 	default:
 		f.Pages.ServeHTTP(w, r)
 	}
-}
-
-// provided reports whether programs ask the OAuth provider there. What else is
-// below /oauth are pages for people.
-func provided(path string) bool {
-	switch path {
-	case "/oauth/token", "/oauth/token/info", "/oauth/revoke", "/oauth/introspect", "/oauth/userinfo", "/oauth/discovery/keys":
-		return true
-	}
-	return strings.HasPrefix(path, "/.well-known/")
 }
 
 // finish counts the request and writes its line, also when a door panicked. A

@@ -19,10 +19,18 @@ import (
 	"stithy/internal/platform/telemetry"
 )
 
+// provider owns what is declared for it, which is one path here.
+type provider struct{ http.Handler }
+
+func (provider) Owns(path string) bool { return path == "/oauth/token" }
+
 func newFront(log *bytes.Buffer, api http.HandlerFunc) *front.Front {
-	never := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	answering := func(status int) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+	}
+	never := answering(http.StatusTeapot)
 	return &front.Front{
-		API: api, Docs: never, Avatars: never, Pages: never, OAuth: never, Title: "Svc", Metrics: telemetry.NewMetrics("test", "test"),
+		API: api, Docs: never, Avatars: never, Pages: never, OAuth: provider{answering(http.StatusNoContent)}, Title: "Svc", Metrics: telemetry.NewMetrics("test", "test"),
 		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), Clock: clock.System(),
 		Watchers: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Draining: make(chan struct{}),
 	}
@@ -112,7 +120,7 @@ func TestEachPathFindsItsDoor(t *testing.T) {
 	for path, want := range map[string]int{
 		"/api/v4/user": 202, "/api/v3/users": 410, "/api/v5/x": 404, "/api": 404, "/-/api": 418, "/-/api/users": 418,
 		"/uploads/-/system/user/avatar/1/a.png": 418, "/": 418, "/-/health": 200, "/-/liveness": 200, "/-/nothing": 418, "/ann/forge": 418,
-		"/oauth/token": 418, "/oauth/authorize": 418, "/.well-known/openid-configuration": 418,
+		"/oauth/token": 204, "/oauth/authorize": 418, "/.well-known/openid-configuration": 204,
 	} {
 		if w := get(f, path, nil); w.Code != want {
 			t.Errorf("%s: got %d, want %d", path, w.Code, want)
@@ -161,7 +169,7 @@ func TestDO09_APathThatIsNoTextReachesNoDoor(t *testing.T) {
 	t.Parallel()
 	door := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%q reaches a door", r.URL.Path) })
 	f := &front.Front{
-		API: http.NotFoundHandler(), Docs: door, Avatars: door, OAuth: door, Pages: door,
+		API: http.NotFoundHandler(), Docs: door, Avatars: door, OAuth: provider{door}, Pages: door,
 		Metrics: telemetry.NewMetrics("1", "x"), Log: slog.New(slog.DiscardHandler), Clock: clock.System(),
 	}
 	for _, path := range []string{"/a%00b", "/%ff", "/uploads/-/system/user/avatar/1/a%00b", "/group/project.git/%00", "/oauth/%c3%28"} {

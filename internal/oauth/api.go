@@ -1,12 +1,13 @@
 package oauth
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
-	"log/slog"
 	"mime"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -16,99 +17,61 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/secretbox"
 )
 
-// Door is the part of the provider that programs talk to. It is not the v4
-// API: the parameters, the answers and the errors are those of the standards.
-type Door struct {
-	*Service
-	Throttle httpapi.Throttle
-	Log      *slog.Logger
-}
+type dialect = httpapi.Dialect
 
-// route is one address of the protocol.
-type route struct {
-	methods   []string
-	cors      bool // scripts of other origins may call it
-	preflight bool // with a header of their own
-	handle    func(x *exchange) error
-}
-
-func (d *Door) routes() map[string]route {
-	get, post := []string{http.MethodGet, http.MethodHead}, []string{http.MethodPost}
-	return map[string]route{
-		"/oauth/token":                            {methods: post, cors: true, preflight: true, handle: d.handleToken},
-		"/oauth/revoke":                           {methods: post, cors: true, preflight: true, handle: d.handleRevoke},
-		"/oauth/introspect":                       {methods: post, handle: d.handleIntrospect},
-		"/oauth/token/info":                       {methods: get, handle: d.handleInfo},
-		"/oauth/userinfo":                         {methods: append(get, post...), cors: true, preflight: true, handle: d.handleUserInfo},
-		"/oauth/discovery/keys":                   {methods: get, cors: true, handle: d.handleKeys},
-		"/.well-known/openid-configuration":       {methods: get, cors: true, handle: d.handleDiscovery},
-		"/.well-known/oauth-authorization-server": {methods: get, cors: true, handle: d.handleDiscovery},
-		"/.well-known/webfinger":                  {methods: get, cors: true, handle: d.handleWebfinger},
+func (s *Service) newDialect() dialect {
+	return dialect{
+		Name: "oauth", Error: errorForm{}, Path: func(x *httpapi.Request) string { return x.R.URL.Path },
+		Begin: s.begin, Bind: bind, Write: write, Fail: fail,
 	}
 }
 
-// exchange is one request.
-type exchange struct {
-	w       http.ResponseWriter
-	r       *http.Request
-	address netip.Addr
-	params  map[string]string
-}
+// Dialect is how the provider is spoken to. It is not v4: the parameters, the
+// answers and the errors are those of the standards, and each handler finds
+// out by itself which application calls.
+func (s *Service) Dialect() *httpapi.Dialect { return &s.dialect }
 
-// Handler serves the paths.
-func (d *Door) Handler() http.Handler {
-	routes := d.routes()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		about := httpapi.RecorderOf(r.Context())
-		x := &exchange{w: w, r: r, address: about.Address}
-		rt, known := routes[r.URL.Path]
-		if known {
-			about.SetRoute(r.URL.Path, access.Actor{})
-		}
-		h := w.Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("X-Frame-Options", "SAMEORIGIN")
-		h.Set("Referrer-Policy", "no-referrer")
-		if !known {
-			x.json(http.StatusNotFound, map[string]string{"error": "404 Not Found"})
-			return
-		}
-		x.crossOrigin(rt)
-		switch {
-		case r.Method == http.MethodOptions && rt.preflight:
-			w.WriteHeader(http.StatusOK)
-			return
-		case !slices.Contains(rt.methods, r.Method):
-			h.Set("Allow", strings.Join(rt.methods, ", "))
-			x.json(http.StatusMethodNotAllowed, map[string]string{"error": "405 Not Allowed"})
-			return
-		case d.throttled(x):
-			return
-		}
-		err := x.read()
-		if err == nil {
-			err = rt.handle(x)
-		}
-		if err != nil {
-			x.fail(err, d.Log)
-		}
-	})
+func (s *Service) begin(ctx context.Context, x *httpapi.Request) (answered bool, err error) {
+	h := x.W.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "SAMEORIGIN")
+	h.Set("Referrer-Policy", "no-referrer")
+	here := x.Here()
+	if len(here) == 0 {
+		writeJSON(x.W, http.StatusNotFound, map[string]string{"error": "404 Not Found"})
+		return true, nil
+	}
+	x.SetRoute(here[0])
+	crossOrigin(x, here[0])
+	switch {
+	case x.R.Method == http.MethodOptions && asksFirst(here[0]):
+		x.W.WriteHeader(http.StatusOK)
+		return true, nil
+	case x.Endpoint == nil:
+		h.Set("Allow", strings.Join(x.Methods(), ", "))
+		writeJSON(x.W, http.StatusMethodNotAllowed, map[string]string{"error": "405 Not Allowed"})
+		return true, nil
+	}
+	return s.throttled(ctx, x), nil
 }
 
 // throttled counts the request against the throttles of the instance, by
 // address, and answers it when there were too many.
-func (d *Door) throttled(x *exchange) bool {
-	if x.r.Method == http.MethodPost {
-		rule, active := d.deps.Settings.ProtectedPath(x.r.URL.Path, false)
-		if active && d.Throttle.Over(x.r.Context(), x.w, rule, 0, x.address) {
+func (s *Service) throttled(ctx context.Context, x *httpapi.Request) bool {
+	if x.R.Method == http.MethodPost {
+		rule, active := s.deps.Settings.ProtectedPath(x.R.URL.Path, false)
+		if active && x.Throttle().Over(ctx, x.W, rule, 0, x.Actor.Address) {
 			return true
 		}
 	}
-	return d.Throttle.Refuses(x.r.Context(), x.w, 0, x.address)
+	return x.Throttle().Refuses(ctx, x.W, 0, x.Actor.Address)
 }
+
+// asksFirst reports whether scripts of other origins may send along a header of
+// their own: the one with their secret.
+func asksFirst(e *httpapi.Endpoint) bool { return e.Scripts && e.Needs != access.Anyone }
 
 // plainHeaders are those that scripts of other origins may set on requests
 // that are asked about first.
@@ -116,18 +79,18 @@ var plainHeaders = []string{"accept", "accept-language", "authorization", "conte
 
 // crossOrigin lets scripts of any origin call and read, never with a
 // browser's own credentials. A preflight for another header gets no leave.
-func (x *exchange) crossOrigin(rt route) {
-	h := x.w.Header()
+func crossOrigin(x *httpapi.Request, e *httpapi.Endpoint) {
+	h := x.W.Header()
 	h.Set("Vary", "Origin")
-	if !rt.cors || x.r.Header.Get("Origin") == "" {
+	if !e.Scripts || x.R.Header.Get("Origin") == "" {
 		return
 	}
-	methods := rt.methods
-	if rt.preflight {
-		methods = append(slices.Clone(methods), http.MethodOptions)
+	methods := x.Methods()
+	if asksFirst(e) {
+		methods = append(methods, http.MethodOptions)
 	}
-	if x.r.Method == http.MethodOptions {
-		for name := range strings.SplitSeq(x.r.Header.Get("Access-Control-Request-Headers"), ",") {
+	if x.R.Method == http.MethodOptions {
+		for name := range strings.SplitSeq(x.R.Header.Get("Access-Control-Request-Headers"), ",") {
 			if name = strings.ToLower(strings.TrimSpace(name)); name != "" && !slices.Contains(plainHeaders, name) {
 				return
 			}
@@ -146,26 +109,38 @@ const (
 
 var errUnreadable = &Error{Code: InvalidRequest, Text: "The request is malformed."}
 
-// read takes the parameters of query and body. Each stands once: which of two
-// values counts must never be a matter of parsing (RFC 6749, section 3.2).
-func (x *exchange) read() error {
-	x.params = map[string]string{}
-	if len(x.r.URL.RawQuery) > maxQuery {
-		return errUnreadable
-	}
-	if err := x.add(x.r.URL.RawQuery); err != nil {
+func bind(x *httpapi.Request, params any) error {
+	if err := read(x); err != nil {
 		return err
 	}
-	if x.r.Method != http.MethodPost {
+	for _, p := range x.Endpoint.Params {
+		if value, _ := x.Values[p.Name].(string); p.Required && value == "" {
+			return missing(p.Name)
+		}
+	}
+	return x.Fill(params, x.Values)
+}
+
+// read takes the parameters of query and body. Each stands once: which of two
+// values counts must never be a matter of parsing (RFC 6749, section 3.2).
+func read(x *httpapi.Request) error {
+	x.Values = map[string]any{}
+	if len(x.R.URL.RawQuery) > maxQuery {
+		return errUnreadable
+	}
+	if err := add(x.Values, x.R.URL.RawQuery); err != nil {
+		return err
+	}
+	if x.R.Method != http.MethodPost {
 		return nil
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(x.W, x.R.Body, maxBody))
 	if err != nil {
 		return errUnreadable
 	}
-	media, _, _ := mime.ParseMediaType(x.r.Header.Get("Content-Type"))
+	media, _, _ := mime.ParseMediaType(x.R.Header.Get("Content-Type"))
 	if media != "application/json" {
-		return x.add(string(body))
+		return add(x.Values, string(body))
 	}
 	var object map[string]any
 	if err := json.Unmarshal(body, &object); err != nil {
@@ -176,21 +151,21 @@ func (x *exchange) read() error {
 		if !ok {
 			return errUnreadable
 		}
-		if err := x.put(name, text); err != nil {
+		if err := put(x.Values, name, text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (x *exchange) add(encoded string) error {
+func add(params map[string]any, encoded string) error {
 	values, err := url.ParseQuery(encoded)
 	if err != nil {
 		return errUnreadable
 	}
 	for name, all := range values {
 		for _, value := range all {
-			if err := x.put(name, value); err != nil {
+			if err := put(params, name, value); err != nil {
 				return err
 			}
 		}
@@ -198,59 +173,32 @@ func (x *exchange) add(encoded string) error {
 	return nil
 }
 
-func (x *exchange) put(name, value string) error {
-	if _, twice := x.params[name]; twice || !utf8.ValidString(name+value) || strings.IndexByte(name+value, 0) >= 0 {
+func put(params map[string]any, name, value string) error {
+	if _, twice := params[name]; twice || !utf8.ValidString(name+value) || strings.IndexByte(name+value, 0) >= 0 {
 		return errUnreadable
 	}
-	x.params[name] = value
+	params[name] = value
 	return nil
 }
 
-// client is how the caller says which application it is: HTTP Basic, or
-// parameters.
-func (x *exchange) client() Client {
-	if id, secret, ok := x.r.BasicAuth(); ok {
-		return Client{ID: unescaped(id), Secret: secretbox.Secret(unescaped(secret))}
-	}
-	return Client{ID: x.params["client_id"], Secret: secretbox.Secret(x.params["client_secret"])}
+func write(_ context.Context, x *httpapi.Request, reply any) error {
+	writeJSON(x.W, x.Endpoint.Status, reply)
+	return nil
 }
 
-// unescaped undoes the form encoding that careful clients apply inside Basic.
-func unescaped(s string) string {
-	if plain, err := url.QueryUnescape(s); err == nil && utf8.ValidString(plain) && strings.IndexByte(plain, 0) < 0 {
-		return plain
-	}
-	return ""
-}
-
-func (x *exchange) bearer() string {
-	if scheme, token, ok := strings.Cut(x.r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
-		return token
-	}
-	return ""
-}
-
-// token is the access token of the caller, wherever it stands.
-func (x *exchange) token() string {
-	if token := x.bearer(); token != "" {
-		return token
-	}
-	return x.params["access_token"]
-}
-
-func (x *exchange) json(status int, body any) {
+func writeJSON(w http.ResponseWriter, status int, body any) {
 	text, err := json.Marshal(body)
 	if err != nil {
 		status, text = http.StatusInternalServerError, []byte(`{"error":"server_error"}`)
 	}
-	h := x.w.Header()
+	h := w.Header()
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	if h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "no-store, no-cache")
 		h.Set("Pragma", "no-cache")
 	}
-	x.w.WriteHeader(status)
-	_, _ = x.w.Write(text)
+	w.WriteHeader(status)
+	_, _ = w.Write(text)
 }
 
 // statuses of refusals; 400 is the status of all others.
@@ -265,33 +213,56 @@ type errorForm struct {
 	State       string `json:"state,omitempty"`
 }
 
-// fail is the only writer of the protocol's errors. What no client may see is
-// logged here, once.
-func (x *exchange) fail(err error, log *slog.Logger) {
-	r, ok := Refused(err)
-	if !ok {
+// answerError is an error that a route answers in a way of its own.
+type answerError struct {
+	why    *Error
+	status int
+	state  string // instead of the one that was sent
+	bare   bool   // the status says it all
+}
+
+func (e *answerError) Error() string { return e.why.Error() }
+
+func (e *answerError) Unwrap() error { return e.why }
+
+// fail is the only writer of the protocol's errors.
+func fail(x *httpapi.Request, err error) (hidden error) {
+	r, refused := Refused(err)
+	switch {
+	case refused:
+	case postgres.Unavailable(err):
+		r, _ = Refused(refuse(Unavailable))
+	default:
 		r, _ = Refused(refuse(ServerError))
-		if x.r.URL.Path == "/oauth/revoke" || postgres.Unavailable(err) { // it may not be done; the client has to ask again (RFC 7009)
-			r, _ = Refused(refuse(Unavailable))
-			x.w.Header().Set("Retry-After", httpapi.RetryAfter)
-		}
-		attrs := []any{"error", err.Error(), "route", x.r.URL.Path, "request_id", httpapi.RecorderOf(x.r.Context()).RequestID, httpapi.Cause(err)}
-		if x.r.Context().Err() == nil {
-			log.Error("request failed", attrs...)
-		}
 	}
+	if r.Code == Unavailable {
+		x.W.Header().Set("Retry-After", httpapi.RetryAfter)
+	}
+	state, _ := x.Values["state"].(string)
 	status, known := statuses[r.Code]
 	if !known {
 		status = http.StatusBadRequest
 	}
-	if r.Code == UnauthorizedClient && x.r.URL.Path == "/oauth/revoke" {
-		status = http.StatusForbidden
+	own, isOwn := errors.AsType[*answerError](err)
+	if isOwn {
+		status, state = own.status, cmp.Or(own.state, state)
 	}
-	x.challenge(r)
-	x.json(status, errorForm{Error: r.Code, Description: r.Text, State: x.params["state"]})
+	if isOwn && own.bare {
+		if status == http.StatusUnauthorized {
+			challenge(x.W, r)
+		}
+		x.W.WriteHeader(status)
+		return nil
+	}
+	challenge(x.W, r)
+	writeJSON(x.W, status, errorForm{Error: r.Code, Description: r.Text, State: state})
+	if status >= http.StatusInternalServerError {
+		return err
+	}
+	return nil
 }
 
-func (x *exchange) challenge(r *Error) {
-	x.w.Header().Set("WWW-Authenticate",
+func challenge(w http.ResponseWriter, r *Error) {
+	w.Header().Set("WWW-Authenticate",
 		`Bearer realm="Doorkeeper", error=`+strconv.Quote(string(r.Code))+`, error_description=`+strconv.Quote(r.Text))
 }

@@ -9,9 +9,9 @@ import (
 	"stithy/internal/platform/secretbox"
 )
 
-// Endpoints of the room in the v4 API.
+// Endpoints of the room: those of v4, which are about applications, and those of the protocol.
 func (s *Service) Endpoints() []httpapi.Endpoint {
-	return []httpapi.Endpoint{
+	return append(s.protocol(), []httpapi.Endpoint{
 		httpapi.Do(httpapi.Spec{
 			Route: "POST /applications", Needs: access.Administer, Status: http.StatusCreated,
 			Summary: "Register an OAuth application of the instance.",
@@ -28,7 +28,7 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 			Route: "POST /applications/{id}/renew-secret", Needs: access.Administer, Status: http.StatusCreated,
 			Summary: "Give an OAuth application a new secret.",
 		}, s.load, s.handleRenew),
-	}
+	}...)
 }
 
 // entity is an application on the wire.

@@ -2,12 +2,129 @@ package oauth
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
 
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/httpapi"
 	"stithy/internal/platform/secretbox"
 )
+
+// protocol is what programs ask the provider. What else is below /oauth are
+// pages for people.
+func (s *Service) protocol() []httpapi.Endpoint {
+	client, bearer := []string{"basic"}, []string{"bearer"}
+	return s.dialect.In(
+		httpapi.Do(httpapi.Spec{
+			Route: "POST /oauth/token", Needs: access.BySecret, AnyScope: true, Scripts: true, Credentials: client,
+			Summary: "Exchange a grant for a token.",
+		}, s.handleToken),
+		httpapi.Do(httpapi.Spec{
+			Route: "POST /oauth/revoke", Needs: access.BySecret, AnyScope: true, Scripts: true, Credentials: client,
+			Summary: "End a token with its pair.", ExtraRefusals: "403 for the token of another application that keeps a secret",
+		}, s.handleRevoke),
+		httpapi.Do(httpapi.Spec{
+			Route: "POST /oauth/introspect", Needs: access.BySecret, AnyScope: true, Credentials: []string{"basic", "bearer"},
+			Summary: "Show a token of one's own application.",
+		}, s.handleIntrospect),
+		httpapi.Do(httpapi.Spec{
+			Route: "GET /oauth/token/info", Needs: access.BySecret, AnyScope: true, Credentials: bearer,
+			Summary: "Show the token that is presented.", ExtraRefusals: "401 without an access token that works",
+		}, s.handleInfo),
+		httpapi.Do(httpapi.Spec{
+			Route: "GET /oauth/userinfo", Needs: access.BySecret, Scopes: openID, Scripts: true, Credentials: bearer, Forms: []any{Claims{}},
+			Summary: "Show the person that a token acts for.", ExtraRefusals: noUserInfo,
+		}, s.handleUserInfo),
+		httpapi.Do(httpapi.Spec{
+			Route: "POST /oauth/userinfo", Needs: access.BySecret, Scopes: openID, Scripts: true, Credentials: bearer, Forms: []any{Claims{}},
+			Summary: "Show the person that a token acts for.", ExtraRefusals: noUserInfo,
+		}, s.handleUserInfo),
+		httpapi.Do(httpapi.Spec{
+			Route: "GET /oauth/discovery/keys", Needs: access.Anyone, AnyScope: true, Scripts: true,
+			Summary: "List the public keys that ID tokens are signed with.",
+		}, s.handleKeys),
+		httpapi.Do(httpapi.Spec{
+			Route: "GET /.well-known/openid-configuration", Needs: access.Anyone, AnyScope: true, Scripts: true,
+			Summary: "Describe the provider to OpenID Connect clients.",
+		}, s.handleDiscovery),
+		httpapi.Do(httpapi.Spec{
+			Route: "GET /.well-known/oauth-authorization-server", Needs: access.Anyone, AnyScope: true, Scripts: true,
+			Summary: "Describe the provider to OAuth clients.",
+		}, s.handleDiscovery),
+		httpapi.Do(httpapi.Spec{
+			Route: "GET /.well-known/webfinger", Needs: access.Anyone, AnyScope: true, Scripts: true,
+			Summary: "Name the provider of an account.",
+		}, s.handleWebfinger),
+	)
+}
+
+var openID = []access.Scope{access.ScopeOpenID}
+
+const noUserInfo = "401 without an access token that works, 403 if it lacks the scope openid"
+
+type call[P any] = httpapi.Call[httpapi.None, P]
+
+// clientParams are how the caller says which application it is, without HTTP
+// Basic.
+type clientParams struct {
+	ClientID     string `param:"client_id" doc:"ID of the application, without HTTP Basic"`
+	ClientSecret string `param:"client_secret" doc:"Its secret, without HTTP Basic"`
+	State        string `param:"state" doc:"Returned with an error"`
+}
+
+// clientOf is the application that a caller says it is: HTTP Basic, or
+// parameters.
+func clientOf[P any](c call[P], given clientParams) Client {
+	if id, secret, ok := c.BasicAuth(); ok {
+		return Client{ID: unescaped(id), Secret: secretbox.Secret(unescaped(secret))}
+	}
+	return Client{ID: given.ClientID, Secret: secretbox.Secret(given.ClientSecret)}
+}
+
+// unescaped undoes the form encoding that careful clients apply inside Basic.
+func unescaped(s string) string {
+	if plain, err := url.QueryUnescape(s); err == nil && utf8.ValidString(plain) && strings.IndexByte(plain, 0) < 0 {
+		return plain
+	}
+	return ""
+}
+
+func bearerOf[P any](c call[P]) string {
+	if scheme, token, ok := strings.Cut(c.Header("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return token
+	}
+	return ""
+}
+
+type bearerParams struct {
+	AccessToken string `param:"access_token" doc:"The token, where headers cannot be set"`
+	State       string `param:"state" doc:"Returned with an error"`
+}
+
+// presented is the access token of the caller, wherever it stands.
+func presented(c call[bearerParams]) string {
+	if token := bearerOf(c); token != "" {
+		return token
+	}
+	return c.Params.AccessToken
+}
+
+type tokenParams struct {
+	clientParams
+	GrantType    string `param:"grant_type" required:"true" doc:"What is exchanged: authorization_code, refresh_token, or password where the operator allows it"`
+	Code         string `param:"code" doc:"The authorization code"`
+	RedirectURI  string `param:"redirect_uri" doc:"The address that the code was sent to"`
+	CodeVerifier string `param:"code_verifier" doc:"What the code challenge was made from"`
+	RefreshToken string `param:"refresh_token" doc:"The refresh token"`
+	Scope        string `param:"scope" doc:"Scopes, separated by spaces; those that were granted when empty"`
+	Username     string `param:"username" doc:"Login of the person, with the grant type password"`
+	Password     string `param:"password" doc:"Their password"`
+}
 
 type tokenForm struct {
 	AccessToken  string `json:"access_token"`
@@ -19,28 +136,40 @@ type tokenForm struct {
 	IDToken      string `json:"id_token,omitempty"`
 }
 
-func (d *Door) handleToken(x *exchange) error {
-	p := x.params
-	i, err := d.Exchange(x.r.Context(), Exchange{
-		Client: x.client(), Type: p["grant_type"], Code: p["code"], RedirectURI: p["redirect_uri"], Verifier: p["code_verifier"],
-		RefreshToken: p["refresh_token"], Scope: p["scope"], Username: p["username"], Password: secretbox.Secret(p["password"]), From: x.address,
+func (s *Service) handleToken(ctx context.Context, c call[tokenParams]) (tokenForm, error) {
+	p := c.Params
+	i, err := s.Exchange(ctx, Exchange{
+		Client: clientOf(c, p.clientParams), Type: p.GrantType, Code: p.Code, RedirectURI: p.RedirectURI, Verifier: p.CodeVerifier,
+		RefreshToken: p.RefreshToken, Scope: p.Scope, Username: p.Username, Password: secretbox.Secret(p.Password), From: c.Actor.Address,
 	})
 	if err != nil {
-		return err
+		return tokenForm{}, err
 	}
-	x.json(http.StatusOK, tokenForm{
+	return tokenForm{
 		AccessToken: i.Access.Reveal(), TokenType: "bearer", ExpiresIn: int(TokenLife.Seconds()), RefreshToken: i.Refresh.Reveal(),
 		Scope: joined(i.Scopes), CreatedAt: i.CreatedAt.Unix(), IDToken: i.IDToken,
-	})
-	return nil
+	}, nil
 }
 
-func (d *Door) handleRevoke(x *exchange) error {
-	if err := d.Revoke(x.r.Context(), x.client(), x.params["token"], x.params["token_type_hint"]); err != nil {
-		return err
+type secretParams struct {
+	clientParams
+	Token string `param:"token" doc:"An access token or a refresh token"`
+	Hint  string `param:"token_type_hint" doc:"Which of the two it is: access_token or refresh_token"`
+}
+
+// revokedForm says nothing: what is unknown is revoked as well.
+type revokedForm struct{}
+
+func (s *Service) handleRevoke(ctx context.Context, c call[secretParams]) (revokedForm, error) {
+	err := s.Revoke(ctx, clientOf(c, c.Params.clientParams), c.Params.Token, c.Params.Hint)
+	r, refused := Refused(err)
+	switch {
+	case refused && r.Code == UnauthorizedClient:
+		err = &answerError{why: r, status: http.StatusForbidden}
+	case err != nil && !refused: // it may not be done; the client has to ask again (RFC 7009)
+		err = errors.Join(refuse(Unavailable), err)
 	}
-	x.json(http.StatusOK, struct{}{})
-	return nil
+	return revokedForm{}, err
 }
 
 type introspectionForm struct {
@@ -52,20 +181,16 @@ type introspectionForm struct {
 	IssuedAt  int64  `json:"iat,omitempty"`
 }
 
-func (d *Door) handleIntrospect(x *exchange) error {
-	i, err := d.Introspect(x.r.Context(), x.client(), x.bearer(), x.params["token"], x.params["token_type_hint"])
-	if err != nil {
-		return err
+func (s *Service) handleIntrospect(ctx context.Context, c call[secretParams]) (form introspectionForm, err error) {
+	i, err := s.Introspect(ctx, clientOf(c, c.Params.clientParams), bearerOf(c), c.Params.Token, c.Params.Hint)
+	if err != nil || i == nil {
+		return form, err
 	}
-	form := introspectionForm{}
-	if i != nil {
-		form = introspectionForm{Active: true, Scope: joined(i.Scopes), ClientID: i.ClientID, TokenType: "Bearer", IssuedAt: i.CreatedAt.Unix()}
-		if !i.Refresh {
-			form.ExpiresAt = i.ExpiresAt.Unix()
-		}
+	form = introspectionForm{Active: true, Scope: joined(i.Scopes), ClientID: i.ClientID, TokenType: "Bearer", IssuedAt: i.CreatedAt.Unix()}
+	if !i.Refresh {
+		form.ExpiresAt = i.ExpiresAt.Unix()
 	}
-	x.json(http.StatusOK, form)
-	return nil
+	return form, nil
 }
 
 type infoForm struct {
@@ -84,65 +209,65 @@ type applicationForm struct {
 	UID *string `json:"uid"`
 }
 
-func (d *Door) handleInfo(x *exchange) error {
-	i, err := d.Info(x.r.Context(), x.token())
+func (s *Service) handleInfo(ctx context.Context, c call[bearerParams]) (infoForm, error) {
+	i, err := s.Info(ctx, presented(c))
 	if r, refused := Refused(err); refused {
-		x.challenge(r)
-		x.json(http.StatusUnauthorized, errorForm{Error: r.Code, Description: r.Text, State: "unauthorized"})
-		return nil
+		return infoForm{}, &answerError{why: r, status: http.StatusUnauthorized, state: "unauthorized"}
 	}
 	if err != nil {
-		return err
+		return infoForm{}, err
 	}
-	left := int64(i.ExpiresAt.Sub(d.deps.Clock.Now()).Seconds())
-	x.json(http.StatusOK, infoForm{
+	left := int64(i.ExpiresAt.Sub(s.deps.Clock.Now()).Seconds())
+	return infoForm{
 		ResourceOwnerID: i.UserID, Scope: i.Scopes, ExpiresIn: left, Application: applicationForm{UID: i.ApplicationUID},
 		CreatedAt: i.CreatedAt.Unix(), Scopes: i.Scopes, ExpiresInSeconds: left,
-	})
-	return nil
+	}, nil
 }
 
-func (d *Door) handleUserInfo(x *exchange) error {
-	c, ok, err := d.UserInfo(x.r.Context(), x.token())
+func (s *Service) handleUserInfo(ctx context.Context, c call[bearerParams]) (any, error) {
+	claims, ok, err := s.UserInfo(ctx, presented(c))
 	if r, refused := Refused(err); refused {
-		x.challenge(r)
-		x.w.WriteHeader(http.StatusUnauthorized)
-		return nil
+		return nil, &answerError{why: r, status: http.StatusUnauthorized, bare: true}
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !ok {
-		x.w.WriteHeader(http.StatusForbidden)
-		return nil
+		return nil, &answerError{why: &Error{Code: InvalidScope}, status: http.StatusForbidden, bare: true}
 	}
-	text, err := json.Marshal(c)
+	text, err := json.Marshal(claims)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// The names of these members hold the service's own name.
 	var b bytes.Buffer
 	b.Write(bytes.TrimSuffix(text, []byte("}")))
 	for _, role := range []access.Role{access.Owner, access.Maintainer, access.Developer} {
-		if paths := c.ByRole[role]; len(paths) > 0 {
-			name, _ := json.Marshal(d.roleClaim(role))
+		if paths := claims.ByRole[role]; len(paths) > 0 {
+			name, _ := json.Marshal(s.roleClaim(role))
 			list, _ := json.Marshal(paths)
 			b.WriteString("," + string(name) + ":" + string(list))
 		}
 	}
 	b.WriteByte('}')
-	x.json(http.StatusOK, json.RawMessage(b.Bytes()))
-	return nil
+	return json.RawMessage(b.Bytes()), nil
 }
 
-func (d *Door) handleKeys(x *exchange) error {
-	keys, err := d.PublicKeys(x.r.Context())
+type keysForm struct {
+	Keys []PublicKey `json:"keys"`
+}
+
+func (s *Service) handleKeys(ctx context.Context, _ call[httpapi.None]) (httpapi.WithHeaders[keysForm], error) {
+	keys, err := s.PublicKeys(ctx)
 	if err != nil {
-		return err
+		return httpapi.WithHeaders[keysForm]{}, err
 	}
-	x.w.Header().Set("Cache-Control", "max-age=86400, public, must-revalidate, no-transform")
-	x.json(http.StatusOK, map[string]any{"keys": keys})
-	return nil
+	return cached("max-age=86400, public, must-revalidate, no-transform", keysForm{keys}), nil
+}
+
+// cached is a reply that others may keep for a while.
+func cached[T any](control string, body T) httpapi.WithHeaders[T] {
+	return httpapi.WithHeaders[T]{Body: body, Header: map[string]string{"Cache-Control": control}}
 }
 
 // configuration is what clients find out about the provider by themselves.
@@ -167,9 +292,9 @@ type configuration struct {
 	SaysIssuer            bool          `json:"authorization_response_iss_parameter_supported"`
 }
 
-func (d *Door) handleDiscovery(x *exchange) error {
+func (s *Service) handleDiscovery(context.Context, call[httpapi.None]) (httpapi.WithHeaders[configuration], error) {
 	grants := []string{"authorization_code", "refresh_token"}
-	if d.deps.PasswordGrant {
+	if s.deps.PasswordGrant {
 		grants = append(grants, "password")
 	}
 	claims := []string{
@@ -177,11 +302,10 @@ func (d *Door) handleDiscovery(x *exchange) error {
 		"website", "profile", "picture", "groups", "groups_direct",
 	}
 	for _, role := range []access.Role{access.Owner, access.Maintainer, access.Developer} {
-		claims = append(claims, d.roleClaim(role))
+		claims = append(claims, s.roleClaim(role))
 	}
-	base := d.deps.ExternalURL
-	x.w.Header().Set("Cache-Control", "max-age=3600, public")
-	x.json(http.StatusOK, configuration{
+	base := s.deps.ExternalURL
+	return cached("max-age=3600, public", configuration{
 		Issuer: base, AuthorizationEndpoint: base + "/oauth/authorize", TokenEndpoint: base + "/oauth/token",
 		RevocationEndpoint: base + "/oauth/revoke", IntrospectionEndpoint: base + "/oauth/introspect",
 		UserInfoEndpoint: base + "/oauth/userinfo", KeysURI: base + "/oauth/discovery/keys",
@@ -189,17 +313,26 @@ func (d *Door) handleDiscovery(x *exchange) error {
 		AuthMethods: []string{"client_secret_basic", "client_secret_post", "none"}, SubjectTypes: []string{"public"},
 		SigningAlgorithms: []string{rs256}, ClaimTypes: []string{"normal"}, Claims: claims, ChallengeMethods: []string{"S256"},
 		SaysIssuer: true,
-	})
-	return nil
+	}), nil
 }
 
-func (d *Door) handleWebfinger(x *exchange) error {
-	if x.params["resource"] == "" {
-		return missing("resource")
-	}
-	x.json(http.StatusOK, map[string]any{
-		"subject": x.params["resource"],
-		"links":   []map[string]string{{"rel": "http://openid.net/specs/connect/1.0/issuer", "href": d.deps.ExternalURL + "/"}},
-	})
-	return nil
+type webfingerParams struct {
+	Resource string `param:"resource" required:"true" doc:"The account, as an address"`
+}
+
+type webfingerForm struct {
+	Links   []linkForm `json:"links"`
+	Subject string     `json:"subject"`
+}
+
+type linkForm struct {
+	Href string `json:"href"`
+	Rel  string `json:"rel"`
+}
+
+func (s *Service) handleWebfinger(_ context.Context, c call[webfingerParams]) (webfingerForm, error) {
+	return webfingerForm{
+		Subject: c.Params.Resource,
+		Links:   []linkForm{{Rel: "http://openid.net/specs/connect/1.0/issuer", Href: s.deps.ExternalURL + "/"}},
+	}, nil
 }

@@ -111,9 +111,9 @@ func newFixture(t testing.TB) *fixture {
 func (w *fixture) serve(t testing.TB, d oauth.Deps) http.Handler {
 	t.Helper()
 	w.service = oauth.New(d)
-	door := &oauth.Door{
-		Service: w.service, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Throttle: httpapi.Throttle{Limits: w.settings, Limiter: ratelimit.New(d.Clock, nil), Clock: d.Clock},
+	door := &httpapi.Server{
+		Dialect: w.service.Dialect(), Endpoints: w.service.Endpoints(), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Limits: w.settings, Limiter: ratelimit.New(d.Clock, nil), Clock: d.Clock,
 	}
 	w.door = door.Handler()
 	return w.door

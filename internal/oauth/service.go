@@ -40,14 +40,17 @@ type Deps struct {
 
 // Service is the use cases of the provider.
 type Service struct {
-	deps Deps
-	keys keyring
+	deps    Deps
+	keys    keyring
+	dialect dialect
 }
 
 // New puts the room together.
 func New(d Deps) *Service {
 	d.ExternalURL = strings.TrimSuffix(d.ExternalURL, "/")
-	return &Service{deps: deps.Complete(d)}
+	s := &Service{deps: deps.Complete(d)}
+	s.dialect = s.newDialect()
+	return s
 }
 
 func (s *Service) digest(kind access.Kind, secret string) []byte {

@@ -85,7 +85,7 @@ func (s *storm) ofAPI(r *rand.Rand, w *world, q *request) {
 	}
 	q.what, q.method = o.String(), o.method
 	var path strings.Builder
-	path.WriteString("/api/v4")
+	path.WriteString(strings.ReplaceAll(o.base, "{project}", pick(r, w.paths...)))
 	before := ""
 	for part := range strings.SplitSeq(strings.TrimPrefix(o.path, "/"), "/") {
 		path.WriteByte('/')
@@ -112,6 +112,9 @@ func (s *storm) ofAPI(r *rand.Rand, w *world, q *request) {
 		}
 	}
 	q.target = path.String()
+	if strings.Contains(o.base, "{project}") {
+		q.basic(w)
+	}
 	var query []string
 	for _, m := range o.query {
 		if r.IntN(3) > 0 {

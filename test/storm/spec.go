@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -18,6 +19,9 @@ type document struct {
 }
 
 type operationDoc struct {
+	Servers []struct {
+		URL string `yaml:"url"`
+	} `yaml:"servers"` // of an operation outside v4
 	Parameters []struct {
 		Name   string  `yaml:"name"`
 		In     string  `yaml:"in"`
@@ -52,6 +56,7 @@ func (s *schema) kind() string {
 
 // operation is one way to call the API.
 type operation struct {
+	base         string // where the path begins; {project} stands for the path of one
 	method, path string
 	query, body  []member
 	types        []string // of bodies
@@ -80,7 +85,14 @@ func readOperations(name string) ([]operation, error) {
 	var all []operation
 	for path, methods := range d.Paths {
 		for method, doc := range methods {
-			o := operation{method: strings.ToUpper(method), path: path}
+			o := operation{base: "/api/v4", method: strings.ToUpper(method), path: path}
+			for _, s := range doc.Servers {
+				at, err := url.Parse(s.URL)
+				if err != nil {
+					return nil, err
+				}
+				o.base = at.Path
+			}
 			for _, p := range doc.Parameters {
 				if p.In == "query" && p.Schema != nil {
 					o.query = append(o.query, member{p.Name, d.resolve(p.Schema, 0)})
