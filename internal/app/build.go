@@ -254,7 +254,7 @@ func (a *App) Endpoints() []httpapi.Endpoint {
 	var all []httpapi.Endpoint
 	for _, room := range []interface{ Endpoints() []httpapi.Endpoint }{
 		a.Settings, a.Users, a.Tokens, a.Variables, a.Groups, a.Projects, a.Members, a.Bots, a.DeployTokens, a.OAuth, a.Repositories,
-		a.DeployKeys, a.Changelogs, a.Runners, a.Pipelines, a.Dispatch,
+		a.DeployKeys, a.Changelogs, a.LFS, a.Runners, a.Pipelines, a.Dispatch,
 	} {
 		all = append(all, room.Endpoints()...)
 	}
@@ -284,7 +284,7 @@ func (a *App) Handler() http.Handler {
 		Box: a.Box, ExternalURL: a.Config.ExternalURL, Names: names, Clock: a.Clock, Log: a.Log,
 	})
 	door := &front.Front{
-		API: api.Handler(), Docs: apidocs.Handler(endpoints, a.info()), Avatars: a.Users.AvatarHandler(), Git: a.gitDoor(),
+		API: api.Handler(), Docs: apidocs.Handler(endpoints, a.info()), Avatars: a.Users.AvatarHandler(), Git: a.gitDoor(endpoints),
 		OAuth: provider.Handler(), Pages: pages.Handler(), Title: names.Text(),
 		Metrics: a.metrics, Log: a.Log, Clock: a.Clock, Trusted: a.Config.TrustedProxies, Watchers: a.Config.MonitoringAllow,
 		Checks: a.checks(), Draining: a.drain.Done(), Database: a.waits,
@@ -293,10 +293,11 @@ func (a *App) Handler() http.Handler {
 }
 
 // gitDoor is the way in for git over HTTP.
-func (a *App) gitDoor() *githttp.Door {
+func (a *App) gitDoor(endpoints []httpapi.Endpoint) *githttp.Door {
+	large := &httpapi.Server{Dialect: a.LFS.Dialect(), Endpoints: endpoints, Clock: a.Clock, Log: a.Log}
 	return githttp.New(githttp.Deps{
 		Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, DeployTokens: a.DeployTokens, DeployKeys: a.DeployKeys,
-		Projects: a.Projects, Repositories: a.Repositories, LFS: a.LFS, Clock: a.Clock, Log: a.Log,
+		Projects: a.Projects, Repositories: a.Repositories, LFS: a.LFS, LargeFiles: large.Handler(), Clock: a.Clock, Log: a.Log,
 		ExternalURL: a.Config.ExternalURL, Names: wire.Names(a.Config.Identifiers),
 		Password: a.SignIns.CheckPassword, Ban: githttp.Ban(a.Config.Git.Ban),
 	})

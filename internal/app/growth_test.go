@@ -175,6 +175,7 @@ func (i *instance) targets(t testing.TB) []target {
 	var all []target
 	for _, e := range i.Endpoints() {
 		one := target{method: e.Method, path: e.Base() + e.Path, names: members(e.Params), required: map[string]any{}, deep: !e.V4()}
+		one.path = strings.Replace(one.path, "/{project}.git", "/"+p.FullPath()+".git", 1)
 		one.path = strings.Replace(one.path, "/groups/{id}", fmt.Sprintf("/groups/%d", g.ID), 1)
 		one.path = strings.Replace(one.path, "/projects/{id}", fmt.Sprintf("/projects/%d", p.ID), 1)
 		for _, param := range e.Params {

@@ -35,7 +35,7 @@ func at(e httpapi.Endpoint, id int64) string {
 func about(e httpapi.Endpoint, g *group.Group, p *project.Project, id int64) string {
 	e.Path = strings.Replace(e.Path, "/groups/{id}", fmt.Sprintf("/groups/%d", g.ID), 1)
 	e.Path = strings.Replace(e.Path, "/projects/{id}", fmt.Sprintf("/projects/%d", p.ID), 1)
-	return at(e, id)
+	return strings.Replace(at(e, id), "{project}", p.FullPath(), 1)
 }
 
 func has(e httpapi.Endpoint, param string) bool {

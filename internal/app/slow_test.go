@@ -95,7 +95,7 @@ func (i *instance) strangers(t testing.TB) []string {
 	return append(places,
 		"POST /users/sign_in", "POST /users/sign_up", "POST /users/password/new", "POST /oauth/authorize", "POST "+path+"/-/pipelines/new",
 		"POST "+path+".git/git-upload-pack", "POST "+path+".git/git-receive-pack",
-		"POST "+path+".git/info/lfs/objects/batch", "POST "+path+".git/info/lfs/locks", "POST "+path+".git/info/lfs/locks/verify",
+		"POST "+path+".git/info/lfs/locks", "POST "+path+".git/info/lfs/locks/verify",
 		"PUT "+path+".git/svc-lfs/objects/"+strings.Repeat("a", 64)+"/1000000", "POST /api/v4/nowhere", "POST /-/health", "POST /uploads/-/system/user/avatar/1/x")
 }
 

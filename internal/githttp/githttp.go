@@ -49,6 +49,7 @@ type Deps struct {
 	Projects     *project.Service
 	Repositories *repository.Service
 	LFS          *lfs.Service
+	LargeFiles   *httpapi.Handler // the endpoints of LFS
 	Clock        clock.Clock
 	Log          *slog.Logger
 	ExternalURL  *url.URL
@@ -376,8 +377,8 @@ func (d *Door) refuse(w http.ResponseWriter, err error) {
 	f, ok := fault.Of(err)
 	status, text := http.StatusInternalServerError, "Internal Server Error"
 	if ok {
-		status, text = statusOf[f.Kind], f.Error()
-		if status == 0 {
+		status, text = httpapi.StatusOf(f.Kind), f.Error()
+		if status == http.StatusUnauthorized { // without the words below it would make git ask for a password in vain
 			status = http.StatusForbidden
 		}
 	}
@@ -397,12 +398,6 @@ func (d *Door) refuse(w http.ResponseWriter, err error) {
 	w.Header().Set("Cache-Control", "no-cache")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text) //nolint:gosec // plain text, and nobody sniffs it
-}
-
-var statusOf = map[fault.Kind]int{
-	fault.BadParams: http.StatusBadRequest, fault.NotFound: http.StatusNotFound, fault.Forbidden: http.StatusForbidden,
-	fault.Unprocessable: http.StatusUnprocessableEntity, fault.Unavailable: http.StatusServiceUnavailable,
-	fault.TooLarge: http.StatusRequestEntityTooLarge, fault.UnsupportedMedia: http.StatusUnsupportedMediaType,
 }
 
 // denied is what everybody hears who did not prove who they are.

@@ -2,7 +2,6 @@ package githttp
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 
 	"stithy/internal/gitstore"
@@ -23,7 +22,7 @@ func (d *Door) serveLFS(w http.ResponseWriter, r *http.Request, t target) error 
 	}
 	httpapi.RecorderOf(r.Context()).SetRoute("/{project}.git/info/lfs", by.Actor)
 	service := gitstore.UploadPack
-	if d.deps.LFS.Writes(r.Method, t.rest) {
+	if d.deps.LargeFiles.Needs(r.Method, "/"+t.rest) == access.PushCode {
 		service = gitstore.ReceivePack
 	}
 	p, _, err := d.look(r.Context(), by, t.path)
@@ -39,9 +38,8 @@ func (d *Door) serveLFS(w http.ResponseWriter, r *http.Request, t target) error 
 	if err != nil {
 		return err
 	}
-	if err := d.deps.LFS.Serve(w, r, v, t.rest); err != nil && r.Context().Err() == nil {
-		d.deps.Log.LogAttrs(r.Context(), slog.LevelError, "serving large files", slog.String("path", r.URL.Path), slog.String("error", err.Error()), httpapi.Cause(err))
-	}
+	v.Rest = t.rest
+	d.deps.LargeFiles.ServeHTTP(w, r.WithContext(lfs.Within(r.Context(), v)))
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"strconv"
@@ -27,11 +28,33 @@ const (
 	maxLocks   = 100      // on one page
 )
 
-// Visit is a request that the door let in: who asks, and what they may do here.
+// Visit is a request that the door let in: who asks, what they may do here, and for what.
 type Visit struct {
 	Actor   access.Actor
 	Project *project.Project
-	Push    bool // may write; reading is given
+	Push    bool   // may write; reading is given
+	Rest    string // of the path, below the repository
+}
+
+type visitKey struct{}
+
+// Within is ctx with a visit, for the endpoints of this room.
+func Within(ctx context.Context, v Visit) context.Context {
+	return context.WithValue(ctx, visitKey{}, v)
+}
+
+func visitOf(ctx context.Context) Visit {
+	v, _ := ctx.Value(visitKey{}).(Visit)
+	return v
+}
+
+// Check says whether the door gave an ability. It had more to go by than a role: tickets, keys of machines, tokens that are
+// nobody.
+func (v Visit) Check(can access.Ability) error {
+	if can == access.ReadCode || v.Push {
+		return nil
+	}
+	return errForbidden
 }
 
 // Owns reports whether a path below a repository is one of ours.
@@ -39,62 +62,72 @@ func (s *Service) Owns(rest string) bool {
 	return strings.HasPrefix(rest, "info/lfs/") || strings.HasPrefix(rest, s.deps.Names.Service+"-lfs/objects/")
 }
 
-// Writes reports whether a request needs the right to push. Batches say in
-// their body what they want, and are asked there.
-func (s *Service) Writes(method, rest string) bool {
-	if strings.HasPrefix(rest, "info/lfs/") {
-		return method == http.MethodPost && strings.HasPrefix(rest, "info/lfs/locks")
+// Dialect is how LFS clients speak: below the path of a project, with the credentials of git. The door has found both.
+func (s *Service) Dialect() *httpapi.Dialect { return &s.dialect }
+
+type dialect = httpapi.Dialect
+
+func newDialect() dialect {
+	return dialect{
+		Name: "lfs", Base: "/{project}.git", Media: contentType, Error: errorForm{},
+		Path: func(x *httpapi.Request) string { return "/" + visitOf(x.R.Context()).Rest },
+		Begin: func(_ context.Context, x *httpapi.Request) (answered bool, err error) {
+			if x.Endpoint == nil || x.Endpoint.Method != x.R.Method { // HEAD is not for GET here
+				return false, fault.New(fault.NotFound)
+			}
+			return false, nil
+		},
+		Authenticate: func(ctx context.Context, x *httpapi.Request) error {
+			x.Actor = visitOf(ctx).Actor
+			x.SetRoute(x.Endpoint)
+			return nil
+		},
+		Bind: bind, Write: write, Fail: fail,
 	}
-	return method == http.MethodPut
 }
 
-// Serve answers a request to a path below a repository. The error has been
-// answered, too: it is what the client was not told, for the log.
-func (s *Service) Serve(w http.ResponseWriter, r *http.Request, v Visit, rest string) error {
-	reply, err := s.serve(w, r, v, rest)
-	if err != nil {
-		return s.refuse(w, err)
-	}
-	if reply != nil {
-		write(w, reply.status, reply.body)
-	}
-	return nil
+// Endpoints of the room, in its dialect.
+func (s *Service) Endpoints() []httpapi.Endpoint {
+	object := "/" + s.deps.Names.Service + "-lfs/objects/{oid}"
+	return s.dialect.In(
+		on(httpapi.Spec{
+			Route: "POST /info/lfs/objects/batch", Needs: access.ReadCode, ExtraRefusals: "uploads need push_code",
+			Summary: "Say for each of some large files where to fetch it or where to send it.",
+		}, s.handleBatch),
+		on(httpapi.Spec{Route: "GET " + object, Needs: access.ReadCode, Summary: "Download a large file."}, s.handleDownload),
+		on(httpapi.Spec{Route: "PUT " + object + "/{size:rest}", Needs: access.PushCode, Streams: true, Summary: "Upload a large file."}, s.handleUpload),
+		on(httpapi.Spec{Route: "GET /info/lfs/locks", Needs: access.ReadCode, Summary: "List the locks of a project."}, s.handleLocks),
+		on(httpapi.Spec{
+			Route: "POST /info/lfs/locks", Needs: access.PushCode, Status: http.StatusCreated,
+			Summary: "Lock a path.",
+		}, s.handleLock),
+		on(httpapi.Spec{
+			Route: "POST /info/lfs/locks/verify", Needs: access.PushCode,
+			Summary: "List the locks of a project, one's own apart.",
+		}, s.handleVerify),
+		on(httpapi.Spec{
+			Route: "POST /info/lfs/locks/{id}/unlock", Needs: access.PushCode, ExtraRefusals: "the lock of somebody else goes with force and a role that may",
+			Summary: "Take a lock away.",
+		}, s.handleUnlock),
+	)
 }
 
-// answer is what a request comes to; nil when it was written already.
-type answer struct {
-	status int
-	body   any
-}
-
-func ok(body any, err error) (*answer, error) { return &answer{http.StatusOK, body}, err }
-
-func (s *Service) serve(w http.ResponseWriter, r *http.Request, v Visit, rest string) (*answer, error) {
-	if !v.Project.Settings.LFSEnabled {
-		return nil, fault.New(fault.NotFound)
+// on joins a declaration to its handler, with what the credentials of git need to hold.
+func on[P, R any](spec httpapi.Spec, handle func(context.Context, httpapi.Call[Visit, P]) (R, error)) httpapi.Endpoint {
+	spec.Credentials = []string{"basic"}
+	for _, scope := range []access.Scope{access.ScopeAPI, access.ScopeReadAPI, access.ScopeReadRepository, access.ScopeWriteRepository} {
+		token := access.Credential{Kind: access.PersonalToken, Scopes: access.Scopes{scope}}
+		if access.MayGit(token, spec.Needs == access.PushCode) {
+			spec.Scopes = append(spec.Scopes, scope)
+		}
 	}
-	if s.Writes(r.Method, rest) && !v.Push {
-		return nil, errForbidden
-	}
-	object, isObject := strings.CutPrefix(rest, s.deps.Names.Service+"-lfs/objects/")
-	lock, isLock := strings.CutPrefix(rest, "info/lfs/locks/")
-	switch {
-	case isObject && r.Method == http.MethodGet:
-		return nil, s.download(w, r, v, object)
-	case isObject && r.Method == http.MethodPut:
-		return nil, s.upload(w, r, v, object)
-	case rest == "info/lfs/objects/batch" && r.Method == http.MethodPost:
-		return ok(s.batch(w, r, v))
-	case rest == "info/lfs/locks" && r.Method == http.MethodGet:
-		return ok(s.listLocks(r, v))
-	case rest == "info/lfs/locks" && r.Method == http.MethodPost:
-		return s.lock(w, r, v)
-	case rest == "info/lfs/locks/verify" && r.Method == http.MethodPost:
-		return ok(s.verifyLocks(w, r, v))
-	case isLock && strings.HasSuffix(lock, "/unlock") && r.Method == http.MethodPost:
-		return ok(s.unlock(w, r, v, strings.TrimSuffix(lock, "/unlock")))
-	}
-	return nil, fault.New(fault.NotFound)
+	return httpapi.On(spec, func(ctx context.Context, _ access.Actor, _ P) (Visit, error) {
+		v := visitOf(ctx)
+		if v.Project == nil || !v.Project.Settings.LFSEnabled {
+			return v, fault.New(fault.NotFound)
+		}
+		return v, nil
+	}, handle)
 }
 
 var errForbidden = fault.WithReason(fault.Forbidden, "Access forbidden. Check your access level.")
@@ -123,46 +156,45 @@ type batchForm struct {
 	HashAlgo string       `json:"hash_algo"`
 }
 
-// batch says what to do about each object: where to fetch it, where to send it,
-// or that there is nothing to do.
-func (s *Service) batch(w http.ResponseWriter, r *http.Request, v Visit) (*batchForm, error) {
-	var in struct {
-		Operation string   `json:"operation"`
-		Objects   []Object `json:"objects"`
-		HashAlgo  string   `json:"hash_algo"`
-	}
-	if err := read(w, r, v, &in); err != nil {
-		return nil, err
-	}
+type batchParams struct {
+	Operation string   `param:"operation" doc:"download or upload"`
+	Objects   []Object `param:"objects" doc:"The files"`
+	HashAlgo  string   `param:"hash_algo" json:"hash_algo" doc:"sha256"`
+}
+
+// handleBatch says what to do about each object: where to fetch it, where to
+// send it, or that there is nothing to do.
+func (s *Service) handleBatch(ctx context.Context, call httpapi.Call[Visit, batchParams]) (batchForm, error) {
+	in, v := call.Params, call.Subject
 	upload := in.Operation == "upload"
 	switch {
 	case !upload && in.Operation != "download":
-		return nil, fault.WithMessage(fault.Unprocessable, "operation is neither download nor upload")
+		return batchForm{}, fault.WithMessage(fault.Unprocessable, "operation is neither download nor upload")
 	case upload && !v.Push:
-		return nil, errForbidden
+		return batchForm{}, errForbidden
 	case len(in.Objects) > maxObjects:
-		return nil, fault.WithMessage(fault.TooLarge, "a batch has at most %d objects", maxObjects)
+		return batchForm{}, fault.WithMessage(fault.TooLarge, "a batch has at most %d objects", maxObjects)
 	case in.HashAlgo != "" && in.HashAlgo != "sha256":
-		return nil, fault.WithMessage(fault.Unprocessable, "hash_algo is not sha256")
+		return batchForm{}, fault.WithMessage(fault.Unprocessable, "hash_algo is not sha256")
 	}
-	known, err := s.has(r.Context(), v.Project.ID, in.Objects)
+	known, err := s.has(ctx, v.Project.ID, in.Objects)
 	if err != nil {
-		return nil, err
+		return batchForm{}, err
 	}
-	reply := &batchForm{Transfer: "basic", Objects: make([]objectForm, 0, len(in.Objects)), HashAlgo: "sha256"}
+	reply := batchForm{Transfer: "basic", Objects: make([]objectForm, 0, len(in.Objects)), HashAlgo: "sha256"}
 	for _, o := range in.Objects {
-		reply.Objects = append(reply.Objects, s.plan(r, v, o, upload, known))
+		reply.Objects = append(reply.Objects, s.plan(call.Header("Authorization"), v, o, upload, known))
 	}
 	return reply, nil
 }
 
-func (s *Service) plan(r *http.Request, v Visit, o Object, upload bool, known map[string]int64) objectForm {
+func (s *Service) plan(login string, v Visit, o Object, upload bool, known map[string]int64) objectForm {
 	form := objectForm{OID: o.OID, Size: o.Size}
 	size, has := known[o.OID]
 	href := s.deps.ExternalURL + "/" + v.Project.FullPath() + ".git/" + s.deps.Names.Service + "-lfs/objects/" + o.OID
 	// Clients send along what let them in here.
 	header := map[string]string{}
-	if login := r.Header.Get("Authorization"); login != "" {
+	if login != "" {
 		header["Authorization"] = login
 	}
 	switch {
@@ -202,31 +234,26 @@ func (o *Object) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-func (s *Service) download(w http.ResponseWriter, r *http.Request, v Visit, oid string) error {
-	size, body, err := s.Open(r.Context(), v.Project.ID, oid)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = body.Close() }()
-	h := w.Header()
-	h.Set("Content-Type", "application/octet-stream")
-	h.Set("Content-Length", strconv.FormatInt(size, 10))
-	h.Set("X-Content-Type-Options", "nosniff")
-	_, _ = io.Copy(w, body) // a client that hangs up is no error of ours
-	return nil
+type objectParams struct {
+	OID string `param:"oid" doc:"Digest of the file"`
 }
 
-func (s *Service) upload(w http.ResponseWriter, r *http.Request, v Visit, rest string) error {
-	oid, text, _ := strings.Cut(rest, "/")
-	size, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || (r.ContentLength >= 0 && r.ContentLength != size) {
-		return fault.WithMessage(fault.Unprocessable, "The size is not the one of the body.")
+func (s *Service) handleDownload(ctx context.Context, call httpapi.Call[Visit, objectParams]) (httpapi.Stream, error) {
+	size, body, err := s.Open(ctx, call.Subject.Project.ID, call.Params.OID)
+	return httpapi.Stream{Size: size, Open: func(context.Context) (io.ReadCloser, error) { return body, nil }}, err
+}
+
+type uploadParams struct {
+	objectParams
+	Size string `param:"size" doc:"Its size in bytes"`
+}
+
+func (s *Service) handleUpload(ctx context.Context, call httpapi.Call[Visit, uploadParams]) (httpapi.EmptyBody, error) {
+	size, err := strconv.ParseInt(call.Params.Size, 10, 64)
+	if err != nil || (call.Length() >= 0 && call.Length() != size) {
+		return httpapi.EmptyBody{}, fault.WithMessage(fault.Unprocessable, "The size is not the one of the body.")
 	}
-	if err := s.Store(r.Context(), v.Project.ID, Object{OID: oid, Size: size}, r.Body); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusOK)
-	return nil
+	return httpapi.EmptyBody{}, s.Store(ctx, call.Subject.Project.ID, Object{OID: call.Params.OID, Size: size}, call.Body(math.MaxInt64))
 }
 
 type ownerForm struct {
@@ -252,18 +279,21 @@ type oneLock struct {
 	Message string   `json:"message,omitempty"`
 }
 
-func (s *Service) lock(w http.ResponseWriter, r *http.Request, v Visit) (*answer, error) {
-	var in struct {
-		Path string `json:"path"`
-	}
-	if err := read(w, r, v, &in); err != nil {
-		return nil, err
-	}
-	l, err := s.Lock(r.Context(), v.Actor, v.Project.ID, in.Path)
+type lockParams struct {
+	Path string `param:"path" doc:"The path to lock"`
+}
+
+// lockedError is the refusal of a lock on a path that has one.
+type lockedError struct{ lock Lock }
+
+func (e *lockedError) Error() string { return "already locked" }
+
+func (s *Service) handleLock(ctx context.Context, call httpapi.Call[Visit, lockParams]) (oneLock, error) {
+	l, err := s.Lock(ctx, call.Actor, call.Subject.Project.ID, call.Params.Path)
 	if fault.Is(err, fault.Conflict) {
-		return &answer{http.StatusConflict, oneLock{Lock: presentLock(l), Message: "already locked"}}, nil
+		err = &lockedError{l}
 	}
-	return &answer{http.StatusCreated, oneLock{Lock: presentLock(l)}}, err
+	return oneLock{Lock: presentLock(l)}, err
 }
 
 type lockList struct {
@@ -271,15 +301,22 @@ type lockList struct {
 	NextCursor string     `json:"next_cursor,omitempty"`
 }
 
-func (s *Service) listLocks(r *http.Request, v Visit) (*lockList, error) {
-	q := r.URL.Query()
-	locks, cursor, err := s.locks(r.Context(), v, q.Get("cursor"), q.Get("limit"), q.Get("path"))
+type listParams struct {
+	ID     string `param:"id" bytes:"1048576" doc:"Only the lock with this ID"`
+	Path   string `param:"path" bytes:"1048576" doc:"Only locks of this path"`
+	Cursor string `param:"cursor" bytes:"1048576" doc:"Where the page begins: next_cursor of the one before"`
+	Limit  string `param:"limit" bytes:"1048576" doc:"How many at the most, up to a hundred"`
+}
+
+func (s *Service) handleLocks(ctx context.Context, call httpapi.Call[Visit, listParams]) (lockList, error) {
+	q := call.Params
+	locks, cursor, err := s.locks(ctx, call.Subject, q.Cursor, q.Limit, q.Path)
 	if err != nil {
-		return nil, err
+		return lockList{}, err
 	}
-	reply := &lockList{Locks: []lockForm{}, NextCursor: cursor}
+	reply := lockList{Locks: []lockForm{}, NextCursor: cursor}
 	for _, l := range locks {
-		if id := q.Get("id"); id == "" || id == strconv.FormatInt(l.ID, 10) {
+		if q.ID == "" || q.ID == strconv.FormatInt(l.ID, 10) {
 			reply.Locks = append(reply.Locks, presentLock(l))
 		}
 	}
@@ -305,22 +342,20 @@ type verifyForm struct {
 	NextCursor string     `json:"next_cursor,omitempty"`
 }
 
-func (s *Service) verifyLocks(w http.ResponseWriter, r *http.Request, v Visit) (*verifyForm, error) {
-	var in struct {
-		Cursor string      `json:"cursor"`
-		Limit  json.Number `json:"limit"`
-	}
-	if err := read(w, r, v, &in); err != nil {
-		return nil, err
-	}
-	locks, cursor, err := s.locks(r.Context(), v, in.Cursor, in.Limit.String(), "")
+type verifyParams struct {
+	Cursor string      `param:"cursor" doc:"Where the page begins: next_cursor of the one before"`
+	Limit  json.Number `param:"limit" doc:"How many at the most, up to a hundred"`
+}
+
+func (s *Service) handleVerify(ctx context.Context, call httpapi.Call[Visit, verifyParams]) (verifyForm, error) {
+	locks, cursor, err := s.locks(ctx, call.Subject, call.Params.Cursor, call.Params.Limit.String(), "")
 	if err != nil {
-		return nil, err
+		return verifyForm{}, err
 	}
-	reply := &verifyForm{Ours: []lockForm{}, Theirs: []lockForm{}, NextCursor: cursor}
+	reply := verifyForm{Ours: []lockForm{}, Theirs: []lockForm{}, NextCursor: cursor}
 	for _, l := range locks {
 		side := &reply.Theirs
-		if v.Actor.Is(l.UserID) {
+		if call.Actor.Is(l.UserID) {
 			side = &reply.Ours
 		}
 		*side = append(*side, presentLock(l))
@@ -328,31 +363,42 @@ func (s *Service) verifyLocks(w http.ResponseWriter, r *http.Request, v Visit) (
 	return reply, nil
 }
 
-func (s *Service) unlock(w http.ResponseWriter, r *http.Request, v Visit, id string) (*oneLock, error) {
-	var in struct {
-		Force bool `json:"force"`
-	}
-	if err := read(w, r, v, &in); err != nil {
-		return nil, err
-	}
-	number, err := strconv.ParseInt(id, 10, 64)
-	if err != nil {
-		return nil, fault.NotFoundf("Lock")
-	}
-	l, err := s.Unlock(r.Context(), v.Actor, v.Project, number, in.Force)
-	return &oneLock{Lock: presentLock(l)}, err
+type unlockParams struct {
+	ID    string `param:"id" json:"-" doc:"ID of the lock"`
+	Force bool   `param:"force" doc:"Also the lock of somebody else"`
 }
 
-func read(w http.ResponseWriter, r *http.Request, v Visit, into any) error {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || (kind != contentType && kind != "application/json") {
+func (s *Service) handleUnlock(ctx context.Context, call httpapi.Call[Visit, unlockParams]) (oneLock, error) {
+	number, err := strconv.ParseInt(call.Params.ID, 10, 64)
+	if err != nil {
+		return oneLock{}, fault.NotFoundf("Lock")
+	}
+	l, err := s.Unlock(ctx, call.Actor, call.Subject.Project, number, call.Params.Force)
+	return oneLock{Lock: presentLock(l)}, err
+}
+
+// bind reads the query of a reader and the JSON of everybody else. The JSON is
+// read as LFS clients write it, into the very struct.
+func bind(x *httpapi.Request, params any) error {
+	switch {
+	case x.Endpoint.Streams:
+		return nil
+	case x.R.Method == http.MethodGet:
+		given := map[string]any{}
+		for name, values := range x.R.URL.Query() {
+			given[name] = values[0]
+		}
+		return x.Fill(params, given)
+	}
+	if kind, _, err := mime.ParseMediaType(x.R.Header.Get("Content-Type")); err != nil || (kind != contentType && kind != "application/json") {
 		return fault.WithMessage(fault.UnsupportedMedia, "the body is not "+contentType)
 	}
 	most := int64(maxBody)
-	if v.Actor.Credential.Kind == "" {
+	if x.Actor.Credential.Kind == "" {
 		most = maxStrange
 	}
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
-	switch err := decoder.Decode(into); {
+	decoder := json.NewDecoder(http.MaxBytesReader(x.W, x.R.Body, most))
+	switch err := decoder.Decode(params); {
 	case err == nil || errors.Is(err, io.EOF):
 		return nil
 	case errors.As(err, new(*http.MaxBytesError)):
@@ -361,27 +407,52 @@ func read(w http.ResponseWriter, r *http.Request, v Visit, into any) error {
 	return fault.WithMessage(fault.Unprocessable, "the body is not valid JSON")
 }
 
-func (s *Service) refuse(w http.ResponseWriter, err error) (hidden error) {
+func write(ctx context.Context, x *httpapi.Request, reply any) error {
+	switch reply := reply.(type) {
+	case httpapi.EmptyBody:
+		x.W.WriteHeader(x.Endpoint.Status)
+	case httpapi.Stream:
+		body, err := reply.Open(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = body.Close() }()
+		h := x.W.Header()
+		h.Set("Content-Type", "application/octet-stream")
+		h.Set("Content-Length", strconv.FormatInt(reply.Size, 10))
+		h.Set("X-Content-Type-Options", "nosniff")
+		_, _ = io.Copy(x.W, body) // a client that hangs up is no error of ours
+	default:
+		writeJSON(x.W, x.Endpoint.Status, reply)
+	}
+	return nil
+}
+
+type errorForm struct {
+	Message string `json:"message"`
+}
+
+func fail(x *httpapi.Request, err error) (hidden error) {
+	if locked, ok := errors.AsType[*lockedError](err); ok {
+		writeJSON(x.W, http.StatusConflict, oneLock{Lock: presentLock(locked.lock), Message: "already locked"})
+		return nil
+	}
 	err = httpapi.Away(err)
 	status, text := http.StatusInternalServerError, "Internal error."
-	f, known := fault.Of(err)
-	if known {
+	if f, known := fault.Of(err); known {
 		status, text = httpapi.StatusOf(f.Kind), cmp.Or(f.Text, f.Reason)
 	}
 	if status == http.StatusNotFound {
 		text = "Not found."
 	}
 	if status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", httpapi.RetryAfter)
+		x.W.Header().Set("Retry-After", httpapi.RetryAfter)
 	}
-	write(w, status, map[string]string{"message": text})
-	if status < http.StatusInternalServerError || err == error(f) { //nolint:errorlint // whether it is that very value
-		return nil
-	}
-	return err
+	writeJSON(x.W, status, errorForm{text})
+	return httpapi.Hidden(err)
 }
 
-func write(w http.ResponseWriter, status int, body any) {
+func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body)

@@ -18,8 +18,8 @@ import (
 
 // Object is a large file by its digest.
 type Object struct {
-	OID  string
-	Size int64
+	OID  string `param:"oid" doc:"Digest of the file"`
+	Size int64  `param:"size" doc:"Its size in bytes"`
 }
 
 var oidPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -18,6 +19,7 @@ import (
 
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/wire"
 	"stithy/internal/lfs"
 	"stithy/internal/platform/blob"
@@ -89,9 +91,10 @@ func (w *fixture) visit(v lfs.Visit, method, path, body string) reply {
 	r := httptest.NewRequest(method, "/team/mine.git/"+path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/vnd.git-lfs+json; charset=utf-8")
 	r.Header.Set("Authorization", "Basic bWU6dG9rZW4=")
-	rest, _, _ := strings.Cut(path, "?")
+	v.Rest, _, _ = strings.Cut(path, "?")
 	rec := httptest.NewRecorder()
-	_ = w.Serve(rec, r, v, rest)
+	server := &httpapi.Server{Dialect: w.Dialect(), Endpoints: w.Endpoints(), Log: slog.New(slog.DiscardHandler)}
+	server.Handler().ServeHTTP(rec, r.WithContext(lfs.Within(r.Context(), v)))
 	return reply{rec.Code, rec.Body.String()}
 }
 

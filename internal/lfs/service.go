@@ -35,10 +35,13 @@ type Deps struct {
 }
 
 // Service is the use cases of large files.
-type Service struct{ deps Deps }
+type Service struct {
+	deps    Deps
+	dialect dialect
+}
 
 // New puts the room together.
-func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
+func New(d Deps) *Service { return &Service{deps: deps.Complete(d), dialect: newDialect()} }
 
 var (
 	errMissing  = fault.NotFoundf("Object")

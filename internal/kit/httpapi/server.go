@@ -91,6 +91,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Owns reports whether an endpoint is declared for a path, whatever its method.
 func (h *Handler) Owns(path string) bool { return len(h.s.router.here(path)) > 0 }
 
+// Needs is the ability that the endpoint of a path asks for; "" where there is none.
+func (h *Handler) Needs(method, path string) access.Ability {
+	if e, _ := h.s.router.match(method, path); e != nil {
+		return e.Needs
+	}
+	return ""
+}
+
 // Request is one on its way through the checks. The order of its steps is the
 // order of failures that clients see.
 type Request struct {

@@ -83,7 +83,7 @@ func On[S, P, R any](
 	handle func(context.Context, Call[S, P]) (R, error),
 ) Endpoint {
 	e := newEndpoint(spec, reflect.TypeFor[R]())
-	if e.placed && !reflect.TypeFor[S]().Implements(reflect.TypeFor[InOwner]()) {
+	if t := reflect.TypeFor[S](); e.placed && !t.Implements(reflect.TypeFor[InOwner]()) && !t.Implements(reflect.TypeFor[Admitted]()) {
 		panic("httpapi: " + spec.Route + " needs " + string(spec.Needs) + " in a subject that is no group or project")
 	}
 	e.binder = binderOf[P](e.names)
@@ -145,6 +145,11 @@ func (x *Request) prepare(ctx context.Context, params any, load func() (any, err
 // InOwner is a subject in which an actor has a role.
 type InOwner interface{ Target() access.Target }
 
+// Admitted is a subject that a door has let the actor reach, and knows which abilities that gave.
+type Admitted interface {
+	Check(can access.Ability) error
+}
+
 func (e Endpoint) check(a access.Actor, subject any) error {
 	if e.placed {
 		return checkIn(a, e.Needs, subject)
@@ -153,6 +158,9 @@ func (e Endpoint) check(a access.Actor, subject any) error {
 }
 
 func checkIn(a access.Actor, can access.Ability, subject any) error {
+	if admitted, ok := subject.(Admitted); ok {
+		return admitted.Check(can)
+	}
 	return access.CheckIn(a, can, subject.(InOwner).Target())
 }
 
