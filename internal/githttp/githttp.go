@@ -250,15 +250,17 @@ func (d *Door) exchange(w http.ResponseWriter, r *http.Request, by visitor, p *p
 	if x.Advertise {
 		kind = "-advertisement"
 	} else {
-		// Progress comes while the pack is still on its way.
-		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-			return err
-		}
 		body, err := decoded(r)
 		if err != nil {
 			return err
 		}
 		x.In = body
+		// The progress of a push comes while its pack is still on its way. A fetch is read to its end before it is answered.
+		if x.Service == gitstore.ReceivePack {
+			if err := http.NewResponseController(w).EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+				return err
+			}
+		}
 	}
 	header := w.Header()
 	header.Set("Content-Type", "application/x-"+string(x.Service)+kind)

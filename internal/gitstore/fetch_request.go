@@ -1,6 +1,7 @@
 package gitstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -15,7 +16,12 @@ import (
 // it does.
 type asked struct {
 	filtered, deep, shallow bool
+
+	without []string // names of refs whose history is not wanted
 }
+
+// maxWithout is how many of them there may be: git walks their history for each.
+const maxWithout = 100
 
 // line reports whether git can do something with a line. All but flags are a
 // word, a space and a value.
@@ -37,7 +43,10 @@ func (a *asked) line(word, value string, isPair bool) bool {
 		return err == nil && since >= 0 && !a.deep
 	case "deepen-not":
 		a.shallow = true
-		return value != "" && !a.deep
+		if !slices.Contains(a.without, value) {
+			a.without = append(a.without, value)
+		}
+		return value != "" && !a.deep && len(a.without) <= maxWithout
 	case "filter":
 		repeated := a.filtered
 		a.filtered = true
@@ -53,8 +62,10 @@ const (
 	mustEscape  = "~`!@#$^&*()[]{}\\;'\",<>?"
 )
 
-// knownFilter reports whether git knows a filter. A combination holds no
+// knownFilter reports whether git shall apply a filter. A combination holds no
 // other: git takes a minute over a few thousand of them inside each other.
+// Patterns from a file of the repository (sparse) are none: matching them takes
+// for ever where somebody wants that, and they may name any revision.
 func knownFilter(spec string, combines bool) bool {
 	kind, value, _ := strings.Cut(spec, ":")
 	switch {
@@ -74,8 +85,6 @@ func knownFilter(spec string, combines bool) bool {
 		return err == nil
 	case kind == "object":
 		return slices.Contains([]string{"type=blob", "type=tree", "type=commit", "type=tag"}, value)
-	case kind == "sparse":
-		return len(value) > len("oid=") && strings.HasPrefix(value, "oid=")
 	case kind == "combine" && combines:
 		parts := strings.Split(value, "+")
 		return len(parts) <= maxCombined && !slices.ContainsFunc(parts, func(part string) bool {
@@ -89,7 +98,26 @@ func knownFilter(spec string, combines bool) bool {
 
 // refusals are words of git about requests that name what the repository does
 // not have.
-var refusals = []string{"ambiguous deepen-not", "invalid shallow object"}
+var refusals = []string{"ambiguous deepen-not", "invalid shallow object", "no commits selected for shallow requests"}
+
+// checkWithout refuses names that are not of refs which a client sees: what git says of others tells what there is.
+func (a *asked) checkWithout(refs []Ref) error {
+	if len(a.without) == 0 {
+		return nil
+	}
+	shown := make(map[string]struct{}, 3*len(refs))
+	for _, ref := range refs {
+		shown[ref.Name] = struct{}{}
+		shown[strings.TrimPrefix(ref.Name, "refs/")] = struct{}{}
+		shown[cmp.Or(ref.Branch(), ref.TagName())] = struct{}{}
+	}
+	for _, name := range a.without {
+		if _, known := shown[name]; !known {
+			return &RefusedError{Text: "upload-pack: ambiguous deepen-not: " + clean(name)}
+		}
+	}
+	return nil
+}
 
 // upload lets git answer a fetch. What it refuses is told to the client.
 func (r *Repo) upload(ctx context.Context, c call, out io.Writer) error {

@@ -82,6 +82,8 @@ const (
 	// repoShare of the cache is what the answers of one repository may fill: filters make as many different ones of it as
 	// somebody asks for.
 	repoShare = 2
+	// heldShare of the cache is what answers without a name, and those that are being made, may fill. Beyond that nothing is kept.
+	heldShare = 2
 	// repoDigits of a key stand for the repository.
 	repoDigits = 16
 	// unfinished begins the names of files that no other process may use.
@@ -161,7 +163,7 @@ func (c *packCache) serve(ctx context.Context, key string, out io.Writer, produc
 		defer c.close(a, file)
 		return copyTo(out, file)
 	}
-	defer c.leave(b)
+	defer c.leave(a, b)
 	sent, err := b.follow(ctx, out)
 	if sent == 0 && errors.Is(err, errNotKept) {
 		return produce(ctx, out)
@@ -184,6 +186,9 @@ func (c *packCache) join(ctx context.Context, key string, produce producer) (*an
 		a = nil
 	}
 	if a == nil {
+		if c.held+c.building() > c.most/heldShare {
+			return nil, nil, nil, errNotKept
+		}
 		file, err := c.file(unfinished + "*")
 		if err != nil {
 			return nil, nil, nil, err
@@ -206,22 +211,41 @@ func (c *packCache) close(a *answer, file *os.File) {
 	_ = file.Close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a.readers--; a.readers == 0 && a.dropped {
-		c.held -= a.size
+	c.left(a)
+}
+
+// building is how much is written to answers that are being made.
+func (c *packCache) building() (size int64) {
+	for _, a := range c.answers {
+		if a.build != nil {
+			size += a.build.written()
+		}
 	}
+	return size
 }
 
 // leave is called by whoever took part in making an answer.
-func (c *packCache) leave(b *packBuild) {
+func (c *packCache) leave(a *answer, b *packBuild) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if b.readers--; b.readers == 0 {
+	b.readers--
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over {
+		c.left(a)
+	}
+	if b.readers == 0 {
 		b.cancel()
-		b.mu.Lock()
-		defer b.mu.Unlock()
 		if b.over {
 			_ = b.file.Close()
 		}
+	}
+}
+
+// left counts one reader less of an answer that is no longer made.
+func (c *packCache) left(a *answer) {
+	if a.readers--; a.readers == 0 && a.dropped {
+		c.held -= a.size
 	}
 }
 
@@ -239,6 +263,7 @@ func (c *packCache) build(ctx context.Context, a *answer, b *packBuild, produce 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	name := b.file.Name()
+	a.readers = b.readers // they read on
 	if a.size = b.have; err == nil && a.size <= c.most/packShare && os.Rename(name, filepath.Join(c.dir, a.key)) == nil {
 		a.build = nil
 		c.keep(a)
@@ -246,6 +271,7 @@ func (c *packCache) build(ctx context.Context, a *answer, b *packBuild, produce 
 	} else {
 		delete(c.answers, a.key)
 		_ = os.Remove(name)
+		c.forget(a)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -280,11 +306,16 @@ func (c *packCache) drop(a *answer) {
 	if c.byRepo[a.repo()] -= a.size; c.byRepo[a.repo()] == 0 {
 		delete(c.byRepo, a.repo())
 	}
+	delete(c.answers, a.key)
+	_ = os.Remove(filepath.Join(c.dir, a.key))
+	c.forget(a)
+}
+
+// forget notes that an answer has no name any more. Its bytes stay on the disk as long as somebody reads them.
+func (c *packCache) forget(a *answer) {
 	if a.dropped = true; a.readers > 0 {
 		c.held += a.size
 	}
-	delete(c.answers, a.key)
-	_ = os.Remove(filepath.Join(c.dir, a.key))
 }
 
 // watch tells how far an answer has come until it has ended.
@@ -300,6 +331,12 @@ func (b *packBuild) watch(ended chan struct{}) {
 			return
 		}
 	}
+}
+
+func (b *packBuild) written() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.have
 }
 
 func (b *packBuild) look() {

@@ -231,6 +231,56 @@ func TestAnAnswerThatIsReadCountsUntilItsLastReaderHasGone(t *testing.T) {
 	}
 }
 
+func TestWhoFollowedAnAnswerCountsAsItsReader(t *testing.T) {
+	t.Parallel()
+	c, err := openPackCache(t.TempDir(), 400, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(k string, n int) error {
+		return c.serve(t.Context(), key(k), io.Discard, writes(strings.Repeat(k, n)))
+	}
+	stalled := make(chan struct{})
+	var clients sync.WaitGroup
+	for _, k := range []string{"a", "b"} { // the second is too large to be kept
+		size, reading := 100, make(chan struct{})
+		if k == "b" {
+			size = 150
+		}
+		clients.Go(func() {
+			err := c.serve(t.Context(), key(k), writerFunc(func(b []byte) (int, error) {
+				close(reading)
+				<-stalled
+				return len(b), nil
+			}), writes(strings.Repeat(k, size)))
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		<-reading
+	}
+	for _, k := range []string{"c", "d", "e", "f"} {
+		if err := ask(k, 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.mu.Lock()
+	size, held := c.size, c.held
+	c.mu.Unlock()
+	if held != 250 || size > 150 {
+		t.Errorf("%d bytes are kept, %d held", size, held)
+	}
+	// More than half is held: what else is asked for is made for who asks, and not kept.
+	if err := ask("0", 100); err != nil || c.answers[key("0")] != nil {
+		t.Errorf("%v, %v", err, c.answers[key("0")])
+	}
+	close(stalled)
+	clients.Wait()
+	if err := ask("0", 100); err != nil || c.held != 0 || c.answers[key("0")] == nil {
+		t.Errorf("%v, %d bytes are held", err, c.held)
+	}
+}
+
 type writerFunc func(b []byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }

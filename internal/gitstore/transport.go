@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Service is what a git client asks for.
@@ -80,6 +81,22 @@ const maxHeld = 32 << 10
 // largeRequests is how many requests at a time may be longer than that: each may take maxRequest of the disk.
 const largeRequests = 16
 
+// maxTaking is how long one of them may take to come in.
+const maxTaking = 3 * time.Minute
+
+// timed is a client who sends, until its time is over. One who sends nothing at all is cut off by whoever owns the connection.
+type timed struct {
+	io.Reader
+	until time.Time
+}
+
+func (t *timed) Read(b []byte) (int, error) {
+	if time.Now().After(t.until) {
+		return 0, fmt.Errorf("a request took longer than %s to come in: %w", maxTaking, ErrTimeout)
+	}
+	return t.Reader.Read(b)
+}
+
 // takeIn reads a request over HTTP to its end, so that a client which sends it slowly holds neither memory nor a process.
 func (r *Repo) takeIn(ctx context.Context, in io.Reader) (said io.ReadSeeker, done func(), err error) {
 	held, err := io.ReadAll(io.LimitReader(in, maxHeld+1))
@@ -106,7 +123,7 @@ func (r *Repo) takeIn(ctx context.Context, in io.Reader) (said io.ReadSeeker, do
 	_, err = file.Write(held)
 	if err == nil {
 		var more int64
-		if more, err = io.Copy(file, io.LimitReader(in, maxRequest-maxHeld)); more == maxRequest-maxHeld {
+		if more, err = io.Copy(file, io.LimitReader(&timed{in, time.Now().Add(maxTaking)}, maxRequest-maxHeld)); more == maxRequest-maxHeld {
 			err = fmt.Errorf("a request of more than %d bytes: %w", maxRequest, ErrTooLarge)
 		}
 	}
@@ -277,7 +294,7 @@ func (r *Repo) checkOld(ctx context.Context, said io.Reader, pipelines bool) err
 		line, m, err := in.next()
 		switch {
 		case errors.Is(err, io.EOF) && ended:
-			return r.checkOldWants(ctx, wants, pipelines)
+			return r.checkOldWants(ctx, wants, &a, pipelines)
 		case err != nil:
 			return noEOF(err)
 		case m == flush:
@@ -305,29 +322,41 @@ func (r *Repo) checkOld(ctx context.Context, said io.Reader, pipelines bool) err
 	}
 }
 
-func (r *Repo) checkOldWants(ctx context.Context, wants []OID, pipelines bool) error {
+func (r *Repo) checkOldWants(ctx context.Context, wants []OID, a *asked, pipelines bool) error {
 	if len(wants) == 0 {
 		return nil
 	}
+	slices.Sort(wants)
 	refs, err := r.visibleRefs(ctx, nil)
+	if err == nil {
+		err = a.checkWithout(refs)
+	}
 	if err != nil {
 		return err
 	}
-	_, err = r.checkWants(ctx, wants, refs, pipelines)
+	_, err = r.checkWants(ctx, slices.Compact(wants), refs, pipelines)
 	return err
 }
 
 var uploadSettings = [][2]string{{"uploadpack.allowFilter", "true"}, {"uploadpack.keepAlive", "10"}}
 
-// maxRequest is how many bytes a client may use to say what it wants and has.
-const maxRequest = 32 << 20
+// What a client may use to say what it wants and has. A line about an object has 50 bytes.
+const (
+	maxRequest = 16 << 20 // bytes
+	maxLines   = maxRequest / 50
+	maxListed  = 10_000 // prefixes of refs; who names more is shown all
+)
 
 // request is one command of version 2.
 type request struct {
 	command string
 	format  string   // of objects
 	args    []string // behind the delimiter
+
+	unfiltered bool // it named more prefixes of refs than are kept
 }
+
+const refPrefix = "ref-prefix "
 
 var errRequest = fmt.Errorf("a request that makes no sense: %w", ErrInvalid)
 
@@ -355,11 +384,13 @@ func readRequest(in *lines) (*request, error) {
 		case m != noMark:
 			return nil, errRequest
 		}
-		if size += len(line); size > maxRequest {
-			return nil, fmt.Errorf("a request of more than %d bytes: %w", maxRequest, ErrTooLarge)
+		if size += 4 + len(line); size > maxRequest || len(req.args) >= maxLines {
+			return nil, fmt.Errorf("a request of more than %d bytes or %d lines: %w", maxRequest, maxLines, ErrTooLarge)
 		}
 		said := text(line)
 		switch name, value, _ := strings.Cut(said, "="); {
+		case behind && req.command == "ls-refs" && len(req.args) >= maxListed && strings.HasPrefix(said, refPrefix):
+			req.unfiltered = true // as git does: the client picks what it wants
 		case behind:
 			req.args = append(req.args, said)
 		case name == "command" && req.command == "":
@@ -399,7 +430,7 @@ func (r *Repo) serve(ctx context.Context, req *request, f Fetch) error {
 	case req.format != "" && req.format != "sha1":
 		return &RefusedError{Text: "mismatched object format"}
 	case req.command == "ls-refs":
-		return r.listRefs(ctx, req.args, f)
+		return r.listRefs(ctx, req, f)
 	case req.command == "fetch":
 		out := f.Out
 		if len(f.Notices) > 0 {
@@ -411,12 +442,12 @@ func (r *Repo) serve(ctx context.Context, req *request, f Fetch) error {
 }
 
 // listRefs answers ls-refs without a process.
-func (r *Repo) listRefs(ctx context.Context, args []string, f Fetch) error {
+func (r *Repo) listRefs(ctx context.Context, req *request, f Fetch) error {
 	out := f.Out
 	var peel, symrefs, unborn bool
 	var prefixes []string
-	for _, arg := range args {
-		prefix, isPrefix := strings.CutPrefix(arg, "ref-prefix ")
+	for _, arg := range req.args {
+		prefix, isPrefix := strings.CutPrefix(arg, refPrefix)
 		switch {
 		case isPrefix:
 			prefixes = append(prefixes, prefix)
@@ -429,6 +460,9 @@ func (r *Repo) listRefs(ctx context.Context, args []string, f Fetch) error {
 		default:
 			return &RefusedError{Text: "unexpected line: '" + arg + "'"}
 		}
+	}
+	if req.unfiltered {
+		prefixes = nil
 	}
 	wanted := prefixFilter(prefixes)
 	b := make([]byte, 0, 4096)
@@ -559,11 +593,12 @@ type fetchRequest struct {
 	fresh bool // nothing is there yet and nothing is left to say: the answer depends on the rest alone
 	tags  bool // tags of what is sent are wanted, too
 	rest  []string
+	asked asked
 }
 
 // read sorts the arguments of a fetch.
 func (w *fetchRequest) read(args []string) error {
-	var a asked
+	a := &w.asked
 	done, had := false, false
 	for _, arg := range args {
 		word, value, isPair := strings.Cut(arg, " ")
@@ -585,7 +620,12 @@ func (w *fetchRequest) read(args []string) error {
 		case "include-tag":
 			w.tags = true
 		}
-		w.rest = append(w.rest, arg)
+		if word != "deepen-not" {
+			w.rest = append(w.rest, arg)
+		}
+	}
+	for _, name := range a.without {
+		w.rest = append(w.rest, "deepen-not "+name)
 	}
 	if len(w.wants) == 0 {
 		return &RefusedError{Text: "nothing is wanted"}
@@ -618,6 +658,9 @@ func (r *Repo) fetch(ctx context.Context, args []string, out io.Writer, pipeline
 	}
 	refs, err := r.visibleRefs(ctx, nil)
 	if err != nil {
+		return err
+	}
+	if err := w.asked.checkWithout(refs); err != nil {
 		return err
 	}
 	tips, err := r.checkWants(ctx, w.wants, refs, pipelines)

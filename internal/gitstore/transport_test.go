@@ -473,6 +473,8 @@ var badRequests = map[string][]string{
 	"a combination of unknown ones":   {"filter combine:tree:1+x"},
 	"a combination badly escaped":     {"filter combine:tree:1+blob%zznone"},
 	"a combination with signs":        {"filter combine:tree:1+sparse:oid=a b"},
+	"patterns of a file":              {"filter sparse:oid=main:a"},
+	"patterns in a combination":       {"filter combine:tree:1+sparse:oid=main:a"},
 	"two filters":                     {"filter blob:none", "filter tree:1"},
 	"a filter without end":            {"filter " + strings.Repeat("combine:", 5000) + "tree:1"},
 	"no depth":                        {"deepen ../UTC"},
@@ -481,7 +483,18 @@ var badRequests = map[string][]string{
 	"no time":                         {"deepen-since x"},
 	"a depth beside a time":           {"deepen 1", "deepen-since 1"},
 	"a branch that there is not":      {"deepen-not nowhere"},
+	"a ref that is not shown":         {"deepen-not refs/pipelines/1"},
+	"the same, shorter":               {"deepen-not pipelines/1"},
+	"a revision":                      {"deepen-not main^{/x}"},
+	"more branches than there may be": manyBranches(),
 	"an end that is no commit":        {"shallow x"},
+}
+
+func manyBranches() (lines []string) {
+	for n := range 101 {
+		lines = append(lines, fmt.Sprintf("deepen-not b%d", n))
+	}
+	return lines
 }
 
 func TestARequestThatGitWouldGiveUpOnIsTheClientsFault(t *testing.T) {
@@ -490,6 +503,13 @@ func TestARequestThatGitWouldGiveUpOnIsTheClientsFault(t *testing.T) {
 	r := gitstoretest.New(t, s, 1)
 	id := string(gitstoretest.Seed(t, s, r, gitstoretest.Commit{Branch: "main", Files: map[string]string{"a": "b"}})[0])
 	line := func(text string) string { return fmt.Sprintf("%04x%s\n", len(text)+5, text) }
+	updates := []gitstore.RefUpdate{{Name: "refs/pipelines/1", Old: gitstore.Zero, New: gitstore.OID(id)}}
+	for n := range 101 {
+		updates = append(updates, gitstore.RefUpdate{Name: fmt.Sprintf("refs/heads/b%d", n), Old: gitstore.Zero, New: gitstore.OID(id)})
+	}
+	if err := r.UpdateRefs(t.Context(), updates); err != nil {
+		t.Fatal(err)
+	}
 	bad := maps.Clone(badRequests)
 	bad["an unknown commit of theirs"] = []string{"have x"}
 	bad["words behind the end"] = []string{"done x"}
@@ -539,7 +559,7 @@ func TestFiltersThatGitKnowsAreServed(t *testing.T) {
 	line := func(text string) string { return fmt.Sprintf("%04x%s\n", len(text)+5, text) }
 	for _, filter := range []string{
 		"blob:none", "blob:limit=0", "blob:limit=10k", "blob:limit=1M", "blob:limit=50000000000", "tree:0", "tree:3", "object:type=commit", "object:type=blob", "combine:blob:none+tree:1",
-		"combine:blob%3Anone+tree%3a1", "combine:tree:2", "sparse:oid=main:a",
+		"combine:blob%3Anone+tree%3a1", "combine:tree:2",
 	} {
 		for protocol, said := range map[string]string{
 			"version=2": line("command=fetch") + "0001" + line("want "+id) + line("filter "+filter) + line("deepen 2147483647") + line("done") + "0000",
@@ -550,6 +570,55 @@ func TestFiltersThatGitKnowsAreServed(t *testing.T) {
 			if err != nil || !strings.Contains(out.String(), "PACK") {
 				t.Errorf("%s, protocol %q: %v, and said %q", filter, protocol, err, out.String())
 			}
+		}
+	}
+}
+
+// A line is 4 bytes at least, and some 64 where it is kept: a request is bounded by both. Twice as many are not read.
+func TestDO02_ARequestOfManySmallLinesIsRefusedAsItComes(t *testing.T) {
+	t.Parallel()
+	s := gitstoretest.Open(t)
+	r := gitstoretest.New(t, s, 1)
+	gitstoretest.Seed(t, s, r, gitstoretest.Commit{Branch: "main", Files: map[string]string{"a": "b"}})
+	for name, c := range map[string]struct {
+		line string
+		most int64
+	}{"empty lines": {"0004", 2 << 20}, "short lines": {"0005x", 3 << 20}} {
+		said := &endless{line: c.line}
+		in := io.MultiReader(strings.NewReader("0012command=fetch\n0001"), said)
+		err := r.Fetch(t.Context(), gitstore.Fetch{Protocol: "version=2", In: in, Out: io.Discard})
+		if !errors.Is(err, gitstore.ErrTooLarge) || said.read > c.most {
+			t.Errorf("%s: %v after %d bytes", name, err, said.read)
+		}
+	}
+}
+
+// endless sends a line again and again.
+type endless struct {
+	line string
+	read int64
+}
+
+func (e *endless) Read(b []byte) (int, error) {
+	n := len(b) / len(e.line) * len(e.line)
+	copy(b, strings.Repeat(e.line, n/len(e.line)))
+	e.read += int64(n)
+	return n, nil
+}
+
+func TestWhoNamesTooManyPrefixesIsShownAllRefs(t *testing.T) {
+	t.Parallel()
+	s := gitstoretest.Open(t)
+	r := gitstoretest.New(t, s, 1)
+	gitstoretest.Seed(t, s, r, gitstoretest.Commit{Branch: "main", Files: map[string]string{"a": "b"}})
+	for n, want := range map[int]bool{10_000: false, 10_001: true} {
+		said := "0014command=ls-refs\n0001" + strings.Repeat("0019ref-prefix refs/nope\n", n) + "0000"
+		var out bytes.Buffer
+		if err := r.Fetch(t.Context(), gitstore.Fetch{Protocol: "version=2", Stateless: true, In: strings.NewReader(said), Out: &out}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), "refs/heads/main"); got != want {
+			t.Errorf("%d prefixes: %q", n, out.String())
 		}
 	}
 }

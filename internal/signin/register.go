@@ -2,6 +2,7 @@ package signin
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"path"
 	"strings"
@@ -65,6 +66,13 @@ func (s *Service) noticeTaken(ctx context.Context, r Registration) error {
 	l, err = s.deps.Users.FindLogin(ctx, r.Email)
 	if err != nil || l == nil {
 		return err // an address that is being proved elsewhere: nobody to tell
+	}
+	// Whoever registers an address again and again hears the same each time, and its owner hears of it once in a while.
+	switch err := s.countPeriod(ctx, "taken:"+strings.ToLower(strings.TrimSpace(r.Email)), 1, mailsPeriod); {
+	case errors.Is(err, errTooMany):
+		return nil
+	case err != nil:
+		return err
 	}
 	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		return s.deps.Queue.Insert(ctx, tx, MailArgs{UserID: l.ID, Purpose: NoticeTaken})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
@@ -111,5 +112,37 @@ func TestAnAccountThatDoesNotWaitIsNoNewsToAdministrators(t *testing.T) {
 	}
 	if got := w.jobs(t); len(got) != 1 || !strings.HasPrefix(got[0], "signin_mail ") {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestTheOwnerOfATakenAddressIsToldOnceInAWhile(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	owner := usertest.New(t, w.db)
+	register := func(n int) int {
+		t.Helper()
+		r := signin.Registration{Name: "Eve", Username: fmt.Sprintf("eve%d", n), Email: owner.Email, Password: "another staple 9"}
+		if n%2 == 1 {
+			r.Email = strings.ToUpper(r.Email)
+		}
+		if err := w.SignUp(t.Context(), r, here); err != nil {
+			t.Fatal(err)
+		}
+		told := 0
+		for _, job := range w.jobs(t) {
+			if strings.Contains(job, string(signin.NoticeTaken)) {
+				told++
+			}
+		}
+		return told
+	}
+	for n := range 10 {
+		if told := register(n); told != 1 {
+			t.Fatalf("%d mails after %d registrations", told, n+1)
+		}
+	}
+	w.wait(time.Hour)
+	if told := register(11); told != 2 {
+		t.Errorf("%d mails an hour later", told)
 	}
 }

@@ -216,7 +216,7 @@ func (s *Service) Sudo(ctx context.Context, a access.Actor, target string) (acce
 	case !a.Credential.Scopes.Has(access.ScopeSudo):
 		return access.Actor{}, access.InsufficientScope(access.ScopeSudo)
 	}
-	unknown := fault.NotFoundf("User with ID or username '" + target + "'")
+	unknown := fault.NotFoundf("User with ID or username '%s'", target)
 	if !utf8.ValidString(target) || strings.IndexByte(target, 0) >= 0 {
 		return access.Actor{}, unknown
 	}

@@ -27,7 +27,7 @@ var Start = time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
 // WriteProgram makes a script that can be run. A process of its own writes it: a descriptor of ours that is open for writing would be
 // inherited by whatever another test starts at that moment, and a file that is open for writing cannot be run ("text file busy").
 func WriteProgram(path, script string) error {
-	write := exec.Command("sh", "-c", `cat >"$0" && chmod 700 "$0"`, path)
+	write := exec.Command("sh", "-c", `cat >"$0" && chmod 700 "$0"`, path) //nolint:gosec // a path of the test's own
 	write.Stdin = strings.NewReader(script)
 	if out, err := write.CombinedOutput(); err != nil {
 		return fmt.Errorf("writing the script %s: %w: %s", path, err, out)
