@@ -39,6 +39,19 @@ const (
 	Unavailable
 )
 
+// String is the kind in words, for whoever is told nothing more.
+func (k Kind) String() string { return kinds[k] }
+
+var kinds = map[Kind]string{
+	Internal: "internal error", BadParams: "the request is not valid", Rejected: "the values are not valid", Unauthenticated: "nobody is signed in",
+	TokenUnusable: "the token cannot be used any more", Forbidden: "not allowed", LimitReached: "the limit is reached",
+	InsufficientScope: "the token does not have the scope", NotFound: "not found", MethodNotAllowed: "the method is not allowed",
+	NotAllowed: "not allowed in this state", NotAcceptable: "not acceptable", NotModified: "not modified", Conflict: "in conflict with another record",
+	Gone: "gone", Precondition: "changed since it was read", TooLarge: "too large", OutOfRange: "out of range",
+	UnsupportedMedia: "the type of the content is not supported", Unprocessable: "cannot be processed", TooMany: "too many requests",
+	Unavailable: "not available at the moment, try again later",
+}
+
 // Fields are the texts for each attribute that a room refused.
 type Fields map[string][]string
 
@@ -87,7 +100,7 @@ func (e *Error) Error() string {
 	case e.Reason != "":
 		return e.Reason
 	}
-	return fmt.Sprintf("fault of kind %d", e.Kind)
+	return e.Kind.String()
 }
 
 // Of returns the fault in err's chain; ok is false for internal errors.

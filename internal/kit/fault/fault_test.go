@@ -45,11 +45,20 @@ func TestEachFaultDescribesItself(t *testing.T) {
 		"gone for good":   fault.WithMessage(fault.Conflict, "gone %s good", "for"),
 		"because of that": fault.WithReason(fault.Forbidden, "because of %s", "that"),
 		"User not found":  fault.NotFoundf("User"),
-		"fault of kind 5": fault.New(fault.Forbidden),
+		"not allowed":     fault.New(fault.Forbidden),
 		"key is invalid":  fault.Field("key", "is invalid"),
 	} {
 		if got := err.Error(); got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestEveryKindHasWords(t *testing.T) {
+	t.Parallel()
+	for kind := fault.Internal; kind <= fault.Unavailable; kind++ {
+		if kind.String() == "" {
+			t.Errorf("kind %d has none", kind)
 		}
 	}
 }
