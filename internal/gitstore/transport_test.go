@@ -593,13 +593,16 @@ func TestDO02_ARequestOfManySmallLinesIsRefusedAsItComes(t *testing.T) {
 	}
 }
 
-// endless sends a line again and again.
+// endless sends a line again and again, up to more than anybody should read.
 type endless struct {
 	line string
 	read int64
 }
 
 func (e *endless) Read(b []byte) (int, error) {
+	if e.read > 64<<20 {
+		return 0, io.EOF
+	}
 	n := len(b) / len(e.line) * len(e.line)
 	copy(b, strings.Repeat(e.line, n/len(e.line)))
 	e.read += int64(n)
