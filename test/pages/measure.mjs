@@ -160,16 +160,12 @@ async function shoot(tab, file) {
 }
 
 async function picture(page) {
-  for (const colorScheme of ["light", "dark"]) {
-    const { context, tab } = await open(page, { colorScheme });
+  const looks = { light: { colorScheme: "light" }, dark: { colorScheme: "dark" } };
+  if (page.small) Object.assign(looks, { 320: { viewport: { width: 320, height: 640 } }, forced: { forcedColors: "active" } });
+  for (const [look, options] of Object.entries(looks)) {
+    const { context, tab } = await open(page, options);
     await load(tab, page);
-    await shoot(tab, `${page.name}-${colorScheme}`);
-    await context.close();
-  }
-  if (page.small) {
-    const { context, tab } = await open(page, { viewport: { width: 320, height: 640 } });
-    await load(tab, page);
-    await shoot(tab, `${page.name}-320`);
+    await shoot(tab, `${page.name}-${look}`);
     await context.close();
   }
 }
