@@ -88,7 +88,7 @@ func TestADeedIsWrittenDown(t *testing.T) {
 	}
 }
 
-func TestADeedOfTheInstanceNamesItsPathAndNobody(t *testing.T) {
+func TestAnActOfTheInstanceNamesItsPathAndNobody(t *testing.T) {
 	t.Parallel()
 	r, details := recorded(t, bus.AuditRecord{
 		Type: "ci_instance_variable_created", Entity: bus.Instance(), Message: "Added <b>KEY</b> &lt;script&gt;",

@@ -277,12 +277,12 @@ func TestMN01_AnAnswerBelongsToItsQuestion(t *testing.T) {
 	}
 	defer s.Close()
 	const repos, files = 9, 20
-	type world struct {
+	type seeded struct {
 		repo  *gitstore.Repo
 		blobs map[gitstore.OID]string
 		ids   []gitstore.OID
 	}
-	var worlds []world
+	var all []seeded
 	for i := range repos {
 		r := gitstoretest.New(t, s, int64(i))
 		content := map[string]string{}
@@ -290,7 +290,7 @@ func TestMN01_AnAnswerBelongsToItsQuestion(t *testing.T) {
 			content[fmt.Sprint("f", j)] = fmt.Sprintf("canary %d %d %s", i, j, strings.Repeat("x", j*j*j*20))
 		}
 		tip := gitstoretest.Seed(t, s, r, gitstoretest.Commit{Message: fmt.Sprint("canary ", i), Files: content})[0]
-		w := world{repo: r, blobs: map[gitstore.OID]string{}}
+		w := seeded{repo: r, blobs: map[gitstore.OID]string{}}
 		entries, err := r.Tree(t.Context(), tip, "")
 		if err != nil {
 			t.Fatal(err)
@@ -299,14 +299,14 @@ func TestMN01_AnAnswerBelongsToItsQuestion(t *testing.T) {
 			w.blobs[e.ID] = content[e.Path]
 			w.ids = append(w.ids, e.ID)
 		}
-		worlds = append(worlds, w)
+		all = append(all, w)
 	}
 	var callers sync.WaitGroup
 	for caller := range 8 {
 		callers.Go(func() {
 			random := rand.New(rand.NewPCG(1, uint64(caller)))
 			for range 400 {
-				w := worlds[random.IntN(repos)]
+				w := all[random.IntN(repos)]
 				id := w.ids[random.IntN(files)]
 				ctx, cancel := context.WithCancel(t.Context())
 				if random.IntN(3) == 0 {

@@ -10,7 +10,7 @@ import (
 
 func TestACustomAttributeIsSetChangedShownAndRemoved(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	root, all := b.as(b.root), path("users", b.ada, "custom_attributes")
 	root.Do(t, "GET", all, nil).Want(t, http.StatusOK, "[]")
 	root.Do(t, "PUT", all+"/team", form("value", "red")).Want(t, http.StatusOK, `{"key":"team","value":"red"}`)
@@ -32,7 +32,7 @@ func TestACustomAttributeIsSetChangedShownAndRemoved(t *testing.T) {
 
 func TestACustomAttributeThatBreaksARuleIsRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	root, all := b.as(b.root), path("users", b.ada, "custom_attributes")
 	long := strings.Repeat("é", 256)
 	root.Do(t, "PUT", all+"/k", nil).Want(t, http.StatusBadRequest, `{"error":"value is missing"}`)
@@ -44,7 +44,7 @@ func TestACustomAttributeThatBreaksARuleIsRefused(t *testing.T) {
 
 func TestAnAccountHasSoManyCustomAttributesAndNoMore(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	if _, err := b.db.Exec(t.Context(), `insert into user_custom_attributes (user_id, key, value, created_at, updated_at)
 		select $1, 'k' || n, 'v', now(), now() from generate_series(1, 1000) n`, b.ada.ID); err != nil {
 		t.Fatal(err)

@@ -24,12 +24,12 @@ func pngBytes(t *testing.T) []byte {
 }
 
 // upload sends a picture of ada as an administrator does.
-func (b *bench) upload(t *testing.T, name string, data []byte) *httpapitest.Reply {
+func (b *topicFixture) upload(t *testing.T, name string, data []byte) *httpapitest.Reply {
 	t.Helper()
 	return b.as(b.root).Upload(t, "PUT", path("users", b.ada), "avatar", name, data)
 }
 
-func (b *bench) get(t *testing.T, target, since string) *http.Response {
+func (b *topicFixture) get(t *testing.T, target, since string) *http.Response {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), "GET", target, nil)
 	if since != "" {
@@ -42,7 +42,7 @@ func (b *bench) get(t *testing.T, target, since string) *http.Response {
 
 func TestAnAvatarIsServedAsThePictureItIs(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	data := pngBytes(t)
 	shown := httpapitest.JSON[struct {
 		AvatarURL string `json:"avatar_url"`
@@ -83,7 +83,7 @@ func TestAnAvatarIsServedAsThePictureItIs(t *testing.T) {
 
 func TestWhatIsNoPictureIsNoAvatar(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	const unsupported = `{"message":{"avatar":["file format is not supported. Please try one of the following supported formats: png, jpg, jpeg, gif, bmp, ico, webp"]}}`
 	for name, data := range map[string]string{
 		"a.svg": `<svg xmlns="http://www.w3.org/2000/svg"/>`, "a.png": "<html>", "b.png": "", "c.webp": "RIFF1234WAVE", "a.bmp": "BM is how this text begins",

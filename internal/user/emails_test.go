@@ -15,7 +15,7 @@ import (
 
 func TestASecondaryAddressIsAddedShownAndRemoved(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	ada := b.as(b.ada)
 	ada.Do(t, "GET", "/user/emails", nil).Want(t, http.StatusOK, `[]`) // the primary one is not among them
 
@@ -42,7 +42,7 @@ func TestASecondaryAddressIsAddedShownAndRemoved(t *testing.T) {
 
 func TestAnAdministratorMayTakeAnAddressAsConfirmed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	r := b.as(b.root).Do(t, "POST", path("users", b.ada, "emails"), form("email", "a@b.example", "skip_confirmation", "true"))
 	if !strings.Contains(r.Body, `"confirmed_at":"2026-03-01T12:00:00.000Z"`) {
 		t.Error(r.Body)
@@ -60,7 +60,7 @@ func TestAnAdministratorMayTakeAnAddressAsConfirmed(t *testing.T) {
 
 func TestAnAddressThatIsBadOrInUseIsRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	b.as(b.bob).Do(t, "POST", "/user/emails", form("email", "x@bücher.example")).WantStatus(t, http.StatusCreated)
 	for email, text := range map[string]string{
 		"":                              "is invalid",
@@ -80,7 +80,7 @@ func TestAnAddressThatIsBadOrInUseIsRefused(t *testing.T) {
 
 func TestAnAddressClaimedByManyAtOnceIsOnes(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	ada, bob := b.ada.ID, b.bob.ID
 	var won atomic.Int32
 	var wg sync.WaitGroup
@@ -107,7 +107,7 @@ func TestAnAddressClaimedByManyAtOnceIsOnes(t *testing.T) {
 
 func TestARemovedAddressIsNoLongerShownNorCommittedWith(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	e, err := b.AddEmail(t.Context(), actor(b.root), b.ada.ID, "ada@work.example", true)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestARemovedAddressIsNoLongerShownNorCommittedWith(t *testing.T) {
 
 func TestARowThatEqualsThePrimaryAddressStays(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	id, err := postgres.Value[int64](t.Context(), b.db, `insert into emails (user_id, email, address, created_at, updated_at)
 		values ($1, 'Ada@example.com', 'ada@example.com', now(), now()) returning id`, b.ada.ID)
 	if err != nil {
@@ -154,7 +154,7 @@ func TestARowThatEqualsThePrimaryAddressStays(t *testing.T) {
 
 func TestWhatChangedSinceTheClientSawItIsNotDeleted(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	e, err := b.AddEmail(t.Context(), actor(b.root), b.ada.ID, "ada@work.example", true)
 	if err != nil {
 		t.Fatal(err)

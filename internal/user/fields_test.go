@@ -105,7 +105,7 @@ func TestEveryFieldIsSetAtCreationAndChangedLater(t *testing.T) {
 
 func TestANewAccountHasTheDefaultsOfTheInstance(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	create := func(username string, changes object) object {
 		return httpapitest.JSON[object](t, b.as(b.root).Do(t, "POST", "/users", newcomer(username, changes)).WantStatus(t, 201))
 	}
@@ -147,7 +147,7 @@ func TestANewAccountHasTheDefaultsOfTheInstance(t *testing.T) {
 
 func TestAPictureMayComeWithANewAccount(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
 	for name, value := range newcomer("new", nil) {
@@ -195,7 +195,7 @@ func TestAU11_WhoWasGivenNoPasswordHasNone(t *testing.T) {
 // What is marked premium exists from that tier on.
 func TestTheFreeTierHasNoPaidFields(t *testing.T) {
 	t.Parallel()
-	paid, free := newFixture(t), newBench(t) // of which one is paid for
+	paid, free := newFixture(t), newTopicFixture(t) // of which one is paid for
 	names := []string{"shared_runners_minutes_limit", "extra_shared_runners_minutes_limit", "is_auditor", "using_license_seat",
 		"provisioned_by_group_id", "scim_identities", "plan", "trial"}
 	given := object{"auditor": true, "shared_runners_minutes_limit": 5, "extra_shared_runners_minutes_limit": 6}
@@ -226,7 +226,7 @@ func TestTheFreeTierHasNoPaidFields(t *testing.T) {
 
 func TestAnAdministratorSeesWhereFromPeopleSignedIn(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	usertest.New(t, b.db, usertest.Named("seen"), usertest.With("current_sign_in_ip", "192.0.2.1"), usertest.With("last_sign_in_ip", "192.0.2.2"),
 		usertest.With("sign_in_count", 9))
 	const shown = `"current_sign_in_ip":"192.0.2.1","last_sign_in_ip":"192.0.2.2","sign_in_count":9`
@@ -240,7 +240,7 @@ func TestAnAdministratorSeesWhereFromPeopleSignedIn(t *testing.T) {
 
 func TestAnAccountWithoutRightsOfAnAdministratorHasThePublicFormInLists(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	usertest.New(t, b.db, usertest.Named("locked"), usertest.With("locked_at", "2024-01-01"), usertest.With("avatar", "me.png"))
 	reply := b.as(b.bob).Do(t, "GET", "/users?username=locked", nil).WantStatus(t, http.StatusOK)
 	id := httpapitest.JSON[[]withID](t, reply)[0].ID

@@ -13,7 +13,7 @@ import (
 	"stithy/internal/user/usertest"
 )
 
-func (b *bench) wantCounts(t *testing.T, u *user.User, followers, following int) {
+func (b *topicFixture) wantCounts(t *testing.T, u *user.User, followers, following int) {
 	t.Helper()
 	if u = b.reload(t, u); u.Followers != followers || u.Following != following {
 		t.Errorf("%s has %d followers and follows %d, want %d and %d", u.Username, u.Followers, u.Following, followers, following)
@@ -22,7 +22,7 @@ func (b *bench) wantCounts(t *testing.T, u *user.User, followers, following int)
 
 func TestFollowingIsBegunOnceAndEndedOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	ada := b.as(b.ada)
 	bob := `{"id":` + path(b.bob)[1:] + `,"username":"bob","name":"Bob","state":"active","locked":false,"avatar_url":null,"web_url":"https://forge.example/bob"}`
 	ada.Do(t, "POST", path("users", b.bob, "follow"), nil).Want(t, http.StatusCreated, bob)
@@ -48,7 +48,7 @@ func TestFollowingIsBegunOnceAndEndedOnce(t *testing.T) {
 
 func TestWhoFollowsWhomIsHiddenWithTheProfile(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	shy := usertest.New(t, b.db, usertest.With("private_profile", true))
 	for _, list := range []string{"followers", "following"} {
 		at := path("users", shy, list)
@@ -61,7 +61,7 @@ func TestWhoFollowsWhomIsHiddenWithTheProfile(t *testing.T) {
 
 func TestThoseShutOutAreNotListed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	gone := usertest.New(t, b.db, usertest.In(user.Banned))
 	for _, pair := range [][2]*user.User{{gone, b.ada}, {b.ada, gone}, {b.bob, b.ada}, {b.ada, b.bob}} {
 		if err := b.Follow(t.Context(), pair[0].ID, pair[1].ID); err != nil {
@@ -78,7 +78,7 @@ func TestThoseShutOutAreNotListed(t *testing.T) {
 
 func TestNobodyFollowsMoreThanThreeHundred(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	if _, err := b.db.Exec(t.Context(), `
 		with made as (
 			insert into users (username, name, email, projects_limit, created_at, updated_at)
@@ -100,7 +100,7 @@ func TestNobodyFollowsMoreThanThreeHundred(t *testing.T) {
 
 func TestCountersKeepUpWithManyWhoFollowAtOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	crowd := make([]*user.User, 50)
 	for i := range crowd {
 		crowd[i] = usertest.New(t, b.db)

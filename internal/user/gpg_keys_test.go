@@ -21,7 +21,7 @@ func armor(t *testing.T, name string) string {
 
 func TestAGPGKeyIsAddedShownAndRemoved(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	ada, text := b.as(b.ada), armor(t, "ed25519.asc")
 	added := ada.Do(t, "POST", "/user/gpg_keys", form("key", "\n"+text+"\n\n")).WantStatus(t, http.StatusCreated)
 	id := httpapitest.JSON[withID](t, added).ID
@@ -51,7 +51,7 @@ func TestAGPGKeyIsAddedShownAndRemoved(t *testing.T) {
 
 func TestARevokedGPGKeyIsGone(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	for _, tc := range []struct {
 		as    *httpapitest.Client
 		where string
@@ -68,7 +68,7 @@ func TestARevokedGPGKeyIsGone(t *testing.T) {
 
 func TestAGPGKeyThatIsBadOrThereAlreadyIsRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	text := armor(t, "rsa.asc")
 	b.as(b.root).Do(t, "POST", path("users", b.ada, "gpg_keys"), form("key", text)).WantStatus(t, http.StatusCreated)
 	for name, tc := range map[string]struct{ key, want string }{

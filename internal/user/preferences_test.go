@@ -7,7 +7,7 @@ import (
 
 func TestPreferencesChangeOneAtATime(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	ada, id := b.as(b.ada), path(b.ada)[1:]
 	head := `{"id":` + id + `,"user_id":` + id
 	ada.Do(t, "GET", "/user/preferences", nil).Want(t, http.StatusOK,

@@ -60,7 +60,7 @@ func rsaLine(t *testing.T, bits int) string {
 
 func TestAnSSHKeyIsAddedShownAndRemoved(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	ada, text := b.as(b.ada), ed25519Line(t)
 	added := ada.Do(t, "POST", "/user/keys", form("title", "laptop", "key", "  "+text+" me@home \n", "expires_at", "2027-01-02"))
 	id := httpapitest.JSON[withID](t, added.WantStatus(t, http.StatusCreated)).ID
@@ -99,7 +99,7 @@ func sshFingerprint(t *testing.T, text string) string {
 
 func TestAnAdministratorAddsAndRemovesTheKeysOfOthers(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	root, text := b.as(b.root), ed25519Line(t)
 	added := root.Do(t, "POST", path("users", b.ada, "keys"), form("title", "t", "key", text, "usage_type", "signing"))
 	id := httpapitest.JSON[withID](t, added.WantStatus(t, http.StatusCreated)).ID
@@ -111,7 +111,7 @@ func TestAnAdministratorAddsAndRemovesTheKeysOfOthers(t *testing.T) {
 
 func TestAKeyIsFoundByIDAndByEitherFingerprint(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	k, err := b.AddSSHKey(t.Context(), actor(b.ada), b.ada.ID, newSSHKey(t))
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestAKeyIsFoundByIDAndByEitherFingerprint(t *testing.T) {
 
 func TestSSHKeysThatBreakARuleAreRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	const invalid = `{"message":{"fingerprint_sha256":["cannot be generated"],"key":["is invalid"]}}`
 	good := ed25519Line(t)
 	weak := &dsa.PublicKey{Parameters: dsa.Parameters{P: odd(1024), Q: odd(160), G: big.NewInt(2)}, Y: big.NewInt(4)}
@@ -175,7 +175,7 @@ func TestSSHKeysThatBreakARuleAreRefused(t *testing.T) {
 
 func TestAnSSHKeyBelongsToOneAccount(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	text := ed25519Line(t)
 	b.as(b.ada).Do(t, "POST", "/user/keys", form("title", "t", "key", text)).WantStatus(t, http.StatusCreated)
 	for _, who := range []*user.User{b.ada, b.bob} {
@@ -186,7 +186,7 @@ func TestAnSSHKeyBelongsToOneAccount(t *testing.T) {
 
 func TestEveryAllowedTypeOfSSHKeyIsTaken(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	lines := map[string]string{"RSA": rsaLine(t, 2048), "ED25519": ed25519Line(t)}
 	for name, curve := range map[string]elliptic.Curve{"P-256": elliptic.P256(), "P-384": elliptic.P384(), "P-521": elliptic.P521()} {
 		key, err := ecdsa.GenerateKey(curve, rand.Reader)
@@ -207,7 +207,7 @@ func TestEveryAllowedTypeOfSSHKeyIsTaken(t *testing.T) {
 // A key may be pasted into an authorized_keys file as it is shown.
 func TestANameCannotBeginALineOfItsOwn(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	if _, err := b.db.Exec(t.Context(), `update users set name = E'Eve\nssh-ed25519 AAAA\u2028x' where id = $1`, b.ada.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestANameCannotBeginALineOfItsOwn(t *testing.T) {
 
 func TestKeysComeInPages(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	var ids []int64
 	for range 3 {
 		k, err := b.AddSSHKey(t.Context(), actor(b.ada), b.ada.ID, newSSHKey(t))

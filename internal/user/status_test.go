@@ -12,7 +12,7 @@ const noStatus = `{"emoji":null,"message":null,"availability":null,"message_html
 
 func TestAStatusIsReplacedByPutAndChangedByPatch(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	ada := b.as(b.ada)
 	ada.Do(t, "GET", "/user/status", nil).Want(t, http.StatusOK, noStatus)
 	for _, step := range []struct {
@@ -50,7 +50,7 @@ func TestAStatusIsReplacedByPutAndChangedByPatch(t *testing.T) {
 
 func TestAStatusIsForgottenWhenItsTimeIsOver(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	ada := b.as(b.ada)
 	for after, lasts := range map[string]time.Duration{
 		"30_minutes": 30 * time.Minute, "3_hours": 3 * time.Hour, "8_hours": 8 * time.Hour, "1_day": 24 * time.Hour,
@@ -71,7 +71,7 @@ func TestAStatusIsForgottenWhenItsTimeIsOver(t *testing.T) {
 
 func TestAStatusThatBreaksARuleIsRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	for body, want := range map[string]string{
 		"emoji=no_such_thing":                      `{"message":{"emoji":["is not a valid emoji name"]}}`,
 		"emoji=:coffee:":                           `{"message":{"emoji":["is not a valid emoji name"]}}`,

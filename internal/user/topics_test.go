@@ -27,8 +27,8 @@ import (
 	"stithy/internal/user/usertest"
 )
 
-// bench is the room with its API on a database of its own, and three people.
-type bench struct {
+// topicFixture is the room with its API on a database of its own, and three people.
+type topicFixture struct {
 	*user.Service
 	db             *postgres.DB
 	settings       *setting.Service
@@ -40,9 +40,9 @@ type bench struct {
 	records []bus.AuditRecord
 }
 
-func newBench(t *testing.T) *bench {
+func newTopicFixture(t *testing.T) *topicFixture {
 	t.Helper()
-	b := &bench{db: postgrestest.New(t), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	b := &topicFixture{db: postgrestest.New(t), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	b.settings = settingtest.New(t, b.db)
 	events := bus.New()
 	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
@@ -66,24 +66,24 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-func (b *bench) clock() time.Time {
+func (b *topicFixture) clock() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.now
 }
 
-func (b *bench) pass(d time.Duration) {
+func (b *topicFixture) pass(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.now = b.now.Add(d)
 }
 
-func (b *bench) as(u *user.User, scopes ...access.Scope) *httpapitest.Client {
+func (b *topicFixture) as(u *user.User, scopes ...access.Scope) *httpapitest.Client {
 	return b.anyone.As(*u.Person(), scopes...)
 }
 
 // wantDeeds checks what the audit trail would hold, as "type: message".
-func (b *bench) wantDeeds(t *testing.T, want ...string) {
+func (b *topicFixture) wantDeeds(t *testing.T, want ...string) {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +96,7 @@ func (b *bench) wantDeeds(t *testing.T, want ...string) {
 	}
 }
 
-func (b *bench) reload(t *testing.T, u *user.User) *user.User {
+func (b *topicFixture) reload(t *testing.T, u *user.User) *user.User {
 	t.Helper()
 	again, err := b.Find(t.Context(), u.ID)
 	if err != nil {
@@ -138,7 +138,7 @@ type withID struct {
 // belongs to someone else.
 func TestStrangersAreRefusedOnTheRoutesOfOthers(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	const (
 		unauthorized = `{"message":"401 Unauthorized"}`
 		forbidden    = `{"message":"403 Forbidden"}`
@@ -172,7 +172,7 @@ func TestStrangersAreRefusedOnTheRoutesOfOthers(t *testing.T) {
 // Parameters are looked at before the administrator is asked for.
 func TestAnIncompleteRequestToTheUsersGroupIsBadBeforeItIsForbidden(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	for _, tc := range []struct{ method, path, text string }{
 		{"POST", path("users", b.ada, "emails"), "email is missing"},
 		{"POST", path("users", b.ada, "keys"), "title is missing, key is missing"},
@@ -198,7 +198,7 @@ func TestAnIncompleteRequestToTheUsersGroupIsBadBeforeItIsForbidden(t *testing.T
 
 func TestStrangersSeeNoAccountWhereThePublicLevelIsRestricted(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	k, err := b.AddSSHKey(t.Context(), actor(b.ada), b.ada.ID, newSSHKey(t))
 	if err != nil {
 		t.Fatal(err)
@@ -223,7 +223,7 @@ func TestStrangersSeeNoAccountWhereThePublicLevelIsRestricted(t *testing.T) {
 
 func TestTheInstancesOwnAccountsGetNoAddressAndNoKey(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newTopicFixture(t)
 	ghost := usertest.New(t, b.db, usertest.With("kind", "ghost"))
 	for at, body := range map[string]url.Values{
 		"emails":   form("email", "ghost@elsewhere.example"),

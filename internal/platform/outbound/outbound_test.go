@@ -28,14 +28,14 @@ func guard(rules Rules, names map[string]string) *Guard {
 	}}
 }
 
-var world = map[string]string{
+var resolvable = map[string]string{
 	"public.example": "93.184.216.34 2606:2800:220:1::1", "internal.example": "10.1.2.3", "localhost": "127.0.0.1 ::1",
 	"mixed.example": "93.184.216.34 127.0.0.1", "metadata.example": "169.254.169.254", "mapped.example": "::ffff:127.0.0.1",
 }
 
 func TestIM07_NothingLocalIsCalled(t *testing.T) {
 	t.Parallel()
-	g := guard(Rules{}, world)
+	g := guard(Rules{}, resolvable)
 	for address, want := range map[string]error{
 		"https://public.example/x.git": nil, "http://93.184.216.34": nil, "https://public.example:8443/": nil, "https://[2606:2800::1]/": nil,
 		"http://localhost/": errLoopback, "http://127.0.0.1/": errLoopback, "http://127.8.9.1/": errLoopback, "http://[::1]/": errLoopback,
@@ -94,7 +94,7 @@ func TestAnAdministratorOpensWhatTheyName(t *testing.T) {
 		{Rules{Allowed: []string{"169.254.169.254"}}, "http://169.254.169.254/", false},
 		{Rules{Allowed: []string{"::1"}}, "http://[::1]/", false},
 	} {
-		if err := guard(c.rules, world).Check(t.Context(), c.address); (err != nil) != c.blocked {
+		if err := guard(c.rules, resolvable).Check(t.Context(), c.address); (err != nil) != c.blocked {
 			t.Errorf("%+v, %s: %v", c.rules, c.address, err)
 		}
 	}
