@@ -22,7 +22,7 @@ import (
 type Spec struct {
 	Route   string         // "POST /users/{id:digits}/block"; a suffix is "archive.{format}", all that is left "{path:rest}"
 	Summary string         // one sentence, imperative
-	Needs   access.Ability // required; an open endpoint says access.Public
+	Needs   access.Ability // required; an open endpoint says access.Anyone
 	Status  int            // on success; 200 when zero
 
 	// AfterParams checks Needs after the parameters, for the areas where
