@@ -44,6 +44,13 @@ type Result[T any] struct {
 // Counted reports whether the total is exact.
 func (r Result[T]) Counted() bool { return r.Total <= MaxTotal }
 
+// Cut is one page of a list that is whole in memory.
+func Cut[T any](all []T, req Request) Result[T] {
+	from := min(req.Offset(), len(all))
+	to := min(from+req.PerPage, len(all))
+	return Result[T]{Items: all[from:to], Total: len(all), More: to < len(all)}
+}
+
 // Map presents the items of a page.
 func Map[T, U any](r Result[T], present func(T) U) Result[U] {
 	out := Result[U]{Items: make([]U, len(r.Items)), Total: r.Total, More: r.More, Next: r.Next, Token: r.Token, Last: r.Last}

@@ -29,6 +29,22 @@ func TestTotalsAreExactUpToTheirBound(t *testing.T) {
 	}
 }
 
+func TestAPageIsCutFromAListInMemory(t *testing.T) {
+	t.Parallel()
+	all := []int{1, 2, 3, 4, 5}
+	for page, want := range map[int]paging.Result[int]{
+		1: {Items: []int{1, 2}, Total: 5, More: true}, 2: {Items: []int{3, 4}, Total: 5, More: true},
+		3: {Items: []int{5}, Total: 5}, 4: {Items: []int{}, Total: 5}, 50: {Items: []int{}, Total: 5},
+	} {
+		if diff := cmp.Diff(want, paging.Cut(all, paging.Request{Page: page, PerPage: 2})); diff != "" {
+			t.Errorf("page %d (-want +got):\n%s", page, diff)
+		}
+	}
+	if got := paging.Cut(all[:4], paging.Request{Page: 2, PerPage: 2}); got.More {
+		t.Errorf("more than there is: %+v", got)
+	}
+}
+
 func TestMapKeepsWhatIsKnownOfTheWhole(t *testing.T) {
 	t.Parallel()
 	next := &paging.Cursor{OrderBy: "id", After: []string{"3"}}

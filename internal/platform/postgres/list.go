@@ -45,6 +45,7 @@ type Key struct {
 type clause struct {
 	text fragment
 	args []any
+	each *List // in parentheses before the text
 }
 
 func newClause(text fragment, args []any) clause {
@@ -75,6 +76,13 @@ func (l *List) Columns(text fragment, args ...any) *List {
 // Join adds to the table expression, for a join that only some filters need.
 func (l *List) Join(text fragment, args ...any) *List {
 	l.from = append(l.from, newClause(text, args))
+	return l
+}
+
+// Each adds to the table expression what another list, which may name the rows before it, finds for each of them within
+// its limit: the first rows of many owners, of which each has them in the order of an index.
+func (l *List) Each(found *List, alias fragment) *List {
+	l.from = append(l.from, clause{each: found, text: alias})
 	return l
 }
 
@@ -193,6 +201,11 @@ func (w *writer) arg(v any) string {
 }
 
 func (w *writer) clause(c clause) {
+	if c.each != nil {
+		w.text("cross join lateral (")
+		w.list(c.each)
+		w.text(") ")
+	}
 	rest := string(c.text)
 	for _, v := range c.args {
 		before, after, _ := strings.Cut(rest, "?")
@@ -269,7 +282,18 @@ func separator(i int, first, next string) string {
 	return next
 }
 
-// LikeContains returns the pattern for like and ilike that matches every text containing s.
+// maxSought is how many characters of a search count. Comparing a long pattern with long texts takes time that grows with both, and the server
+// cannot be interrupted while it compares two.
+const maxSought = 100
+
+// LikeContains returns the pattern for like and ilike that matches every text containing s, or the beginning of s where that is long.
 func LikeContains(s string) string {
+	n := 0
+	for i := range s {
+		if n++; n > maxSought {
+			s = s[:i]
+			break
+		}
+	}
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(s) + "%"
 }

@@ -54,6 +54,20 @@ func New(t testing.TB) *postgres.DB {
 	return hold(t, db)
 }
 
+// Address is where a database of New is, for what opens it by itself. It is reset and reused when the test ends, so it
+// is not for what changes the schema or fills tables; [URL] is.
+func Address(t testing.TB) string {
+	t.Helper()
+	s := connect(t)
+	name, db, err := s.acquire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	t.Cleanup(func() { s.release(name) })
+	return s.address(name)
+}
+
 // NewFresh is New for tests of plans: tables and indexes that held something before cost more than new ones.
 func NewFresh(t testing.TB) *postgres.DB {
 	t.Helper()
