@@ -3,12 +3,8 @@ package artifact
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"strings"
 	"time"
@@ -126,7 +122,7 @@ func (s *Service) Store(ctx context.Context, f File, body io.Reader) (File, erro
 		}
 		body = bytes.NewReader(text)
 	}
-	key, to := newKey(), Smaller(f.Access, Everyone)
+	key, to := blob.NewKey("artifacts"), Smaller(f.Access, Everyone)
 	id, err := postgres.Value[int64](ctx, s.deps.DB, sqlStoring,
 		f.ProjectID, f.JobID, f.Type, f.Format, fileName(f.Filename, f.Type), key, to == Everyone, to, f.Locked, s.deps.Clock.Now(), mostUploads)
 	if errors.Is(err, postgres.ErrNoRows) {
@@ -135,13 +131,13 @@ func (s *Service) Store(ctx context.Context, f File, body io.Reader) (File, erro
 	if err != nil {
 		return File{}, fmt.Errorf("noting an upload: %w", err)
 	}
-	seen := &counted{from: body, left: s.MaxSize(f.Type), sum: sha256.New()}
-	err = s.deps.Blobs.Put(ctx, key, seen, -1)
-	if seen.over {
-		return File{}, errTooLarge
-	}
-	if err != nil {
-		return File{}, fmt.Errorf("storing a file of a job: %w", told(err))
+	seen := blob.NewMeter(body, s.MaxSize(f.Type))
+	if err = s.deps.Blobs.Put(ctx, key, seen, -1); err != nil {
+		err = fmt.Errorf("storing a file of a job: %w", told(err))
+		if seen.Over() {
+			err = errTooLarge
+		}
+		return File{}, errors.Join(err, s.giveUp(ctx, id))
 	}
 	now := s.deps.Clock.Now()
 	var until *time.Time
@@ -149,10 +145,10 @@ func (s *Service) Store(ctx context.Context, f File, body io.Reader) (File, erro
 		at := now.Add(*f.ExpireIn)
 		until = &at
 	}
-	digest := seen.sum.Sum(nil)
+	digest := seen.Sum()
 	var row fileRow
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
-		row, err = postgres.One[fileRow](ctx, tx, sqlStored, id, seen.size, digest, until, now)
+		row, err = postgres.One[fileRow](ctx, tx, sqlStored, id, seen.Size(), digest, until, now)
 		if err == nil && f.Type == JUnit {
 			err = s.deps.Queue.Insert(ctx, tx, ReportArgs{FileID: id}, jobqueue.Unique())
 		}
@@ -174,37 +170,20 @@ func (s *Service) Store(ctx context.Context, f File, body io.Reader) (File, erro
 	return row.file(), err
 }
 
+// giveUp ends an upload that failed, so that the next one has its place. One
+// whose process dies before is taken for abandoned a day later.
+func (s *Service) giveUp(ctx context.Context, id int64) error {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), giveUpTime)
+	defer stop()
+	_, err := s.deps.DB.Exec(ctx, sqlGiveUp, id, s.deps.Clock.Now())
+	return err
+}
+
+const giveUpTime = 5 * time.Second
+
 // mostUploads is how many files of one type of a job may be on their way: one,
 // and what attempts left that were cut off.
 const mostUploads = 10
-
-// newKey is a place for a blob that nobody guesses and nothing else has.
-func newKey() string {
-	var random [32]byte
-	_, _ = rand.Read(random[:])
-	name := hex.EncodeToString(random[:])
-	return "artifacts/" + name[:2] + "/" + name[2:4] + "/" + name
-}
-
-// counted gives the bytes of a reader up to a limit, and measures them.
-type counted struct {
-	from io.Reader
-	left int64
-	size int64
-	sum  hash.Hash
-	over bool
-}
-
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.from.Read(p)
-	c.size, c.left = c.size+int64(n), c.left-int64(n)
-	if c.left < 0 {
-		c.over = true
-		return 0, errTooLarge
-	}
-	c.sum.Write(p[:n])
-	return n, err
-}
 
 // filesAtOnce bounds how many files of some jobs are read.
 const filesAtOnce = 10_000

@@ -184,6 +184,159 @@ func TestFilesExpireUnlessTheyAreKept(t *testing.T) {
 	}
 }
 
+func (w *fixture) sweep(t testing.TB) {
+	t.Helper()
+	if err := w.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stays checks which of the jobs have files that people see.
+func (w *fixture) stays(t testing.TB, want ...int64) {
+	t.Helper()
+	files, err := w.Files(t.Context(), 1, 2, 3, 4, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var jobs []int64
+	for _, f := range files {
+		jobs = append(jobs, f.JobID)
+	}
+	if !slices.Equal(jobs, want) {
+		t.Errorf("jobs %v have files instead of %v", jobs, want)
+	}
+}
+
+// Whoever tries again is not kept out by what failed before, and whoever is on the way is not ended by it.
+func TestAnUploadThatFailedMakesRoomForTheNext(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	f := File{ProjectID: 1, JobID: 7, Type: Archive, Format: Zip}
+	fail := func() {
+		for range mostUploads + 1 {
+			ctx, hangUp := context.WithCancel(t.Context())
+			_, err := w.Store(ctx, f, readerFunc(func([]byte) (int, error) { hangUp(); return 0, errors.New("gone") }))
+			if err == nil || fault.Is(err, fault.Rejected) {
+				t.Errorf("an upload whose client hung up: %v", err)
+			}
+		}
+		w.sweep(t)
+	}
+	body := strings.NewReader("zip")
+	if _, err := w.Store(t.Context(), f, readerFunc(func(p []byte) (int, error) { fail(); return body.Read(p) })); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOnlyAFewUploadsOfATypeAreUnderWay(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	for id := range int64(mostUploads) {
+		w.store(t, File{JobID: 100 + id, Type: Archive, Format: Zip}, []byte("zip"))
+	}
+	store := func(job int64, kind string) error {
+		_, err := w.Store(t.Context(), File{ProjectID: 1, JobID: job, Type: kind, Format: Raw}, strings.NewReader("x"))
+		return err
+	}
+	// As if their processes had died.
+	w.exec(t, `update job_artifacts set job_id = 7, state = 'storing'`)
+	if err := store(7, Archive); !fault.Is(err, fault.Rejected) {
+		t.Errorf("one upload too many: %v", err)
+	}
+	if err := errors.Join(store(7, "cyclonedx"), store(8, Archive)); err != nil {
+		t.Errorf("another type, another job: %v", err)
+	}
+	w.now = w.now.Add(abandoned + time.Second)
+	w.sweep(t)
+	if err := store(7, Archive); err != nil {
+		t.Errorf("after those that were cut off were swept: %v", err)
+	}
+}
+
+func TestLockedFilesExpireOnceTheyAreUnlocked(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	hour, day := time.Hour, 24*time.Hour
+	for id := range int64(3) {
+		w.store(t, File{JobID: id + 1, Type: Archive, Format: Zip, ExpireIn: &hour, Locked: id < 2}, []byte("zip"))
+	}
+	w.store(t, File{JobID: 4, Type: Archive, Format: Zip, ExpireIn: &day}, []byte("zip"))
+	w.sweep(t)
+	w.stays(t, 1, 2, 3, 4)
+	w.now = w.now.Add(hour)
+	w.sweep(t)
+	w.stays(t, 1, 2, 4)
+	w.tx(t, func(ctx context.Context, tx pgx.Tx) error { return w.Unlock(ctx, tx, 1) })
+	w.sweep(t)
+	w.stays(t, 2, 4)
+	if n := w.blobs(t); n != 2 {
+		t.Errorf("%d blobs", n)
+	}
+}
+
+// Who depends on an archive has to hear that it is gone.
+func TestThatAnArchiveExpiredIsRememberedWithoutItsBytes(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	hour := time.Hour
+	for id := range int64(4) {
+		w.store(t, File{JobID: id + 1, Type: Archive, Format: Zip, ExpireIn: &hour}, []byte("zip"))
+	}
+	w.store(t, File{JobID: 5, Type: "cyclonedx", Format: Raw, ExpireIn: &hour}, []byte("zip"))
+	w.tx(t, func(ctx context.Context, tx pgx.Tx) error {
+		return errors.Join(w.Keep(ctx, tx, 2), w.RemoveFiles(ctx, tx, 3))
+	})
+	w.stays(t, 1, 2, 4, 5)
+	w.now = w.now.Add(hour)
+	for range 2 { // before the sweep and after it
+		if jobs, err := w.Expired(t.Context(), 1, 2, 3, 5); err != nil || !slices.Equal(jobs, []int64{1}) {
+			t.Errorf("expired: %v, %v", jobs, err)
+		}
+		w.sweep(t)
+	}
+	w.stays(t, 2)
+	if n := w.blobs(t); n != 1 {
+		t.Errorf("%d blobs", n)
+	}
+}
+
+// stuck is a store that removes nothing.
+type stuck struct{ blob.Store }
+
+func (stuck) Delete(context.Context, string) error { return blob.ErrUnavailable }
+
+func TestDL05_ARowStaysAsLongAsItsBytes(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	hour := time.Hour
+	w.store(t, File{JobID: 1, Type: "cyclonedx", Format: Raw, ExpireIn: &hour}, []byte("x"))
+	w.now = w.now.Add(hour)
+	store := w.deps.Blobs
+	w.deps.Blobs = stuck{store}
+	if err := w.Sweep(t.Context()); err == nil {
+		t.Error("a sweep that removed nothing is done")
+	}
+	if n := w.count(t, "select count(*) from job_artifacts"); n != 1 {
+		t.Errorf("%d rows, and the bytes are there", n)
+	}
+	w.deps.Blobs = store
+	w.sweep(t)
+	if n := w.count(t, "select count(*) from job_artifacts"); n != 0 || w.blobs(t) != 0 {
+		t.Errorf("%d rows, %d blobs", n, w.blobs(t))
+	}
+}
+
+func TestDL05_ASweepGoesOnUntilAllIsDone(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.exec(t, `insert into job_artifacts (project_id, job_id, state, file_type, file_format, filename, blob_key, size, sha256, expire_at, created_at, updated_at)
+		select 1, n, 'stored', 'cyclonedx', 'raw', 'x', 'artifacts/x/' || n, 0, sha256(''), $1, $1, $1 from generate_series(1, $2) n`, w.now, sweepBatch+1)
+	w.sweep(t)
+	if n := w.count(t, "select count(*) from job_artifacts"); n != 0 {
+		t.Errorf("%d rows are left", n)
+	}
+}
+
 // archived makes a zip of names and contents; mode 0 is a plain file.
 type member struct {
 	name string

@@ -225,6 +225,10 @@ func TestAnErasedLogIsGoneFromSightAtOnceAndFromTheStoreAfterwards(t *testing.T)
 			t.Errorf("%d rows and %d blobs are left", n, w.blobs(t))
 		}
 	}
+	w.sweep(t)
+	if n := w.count(t, "select count(*) from job_logs"); n == 0 {
+		t.Error("erased logs are forgotten at once")
+	}
 	w.now = w.now.Add(2 * remembered)
 	if err := w.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
@@ -281,6 +285,9 @@ func TestWhatAProjectLeavesIsRemoved(t *testing.T) {
 	w.tx(t, func(ctx context.Context, tx pgx.Tx) error {
 		return w.OnProjectRemoving(ctx, tx, project.Removing{ProjectID: 1})
 	})
+	if n := w.count(t, `select count(*) from river_job where kind = 'job_leftovers_of_project' and args->>'project_id' = '1'`); n != 1 {
+		t.Errorf("%d jobs are to remove it", n)
+	}
 	if err := w.removeOf(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}

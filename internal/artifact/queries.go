@@ -112,6 +112,7 @@ update job_artifacts set state = 'removing', updated_at = $1 where id in (
 	where a.state = 'stored' and a.expire_at is not null and not a.kept and not a.locked and a.expire_at <= $1
 	order by a.expire_at, a.id limit $2 for update skip locked)`
 	// Uploads that nobody finished.
+	sqlGiveUp  = `update job_artifacts set state = 'removing', updated_at = $2 where id = $1 and state = 'storing'`
 	sqlAbandon = `
 update job_artifacts set state = 'removing', updated_at = $1 where id in (
 	select a.id from job_artifacts a where a.state = 'storing' and a.updated_at < $2

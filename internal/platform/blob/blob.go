@@ -6,6 +6,8 @@ package blob
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -23,8 +25,14 @@ var (
 	ErrSize = errors.New("blob: size is not what was announced")
 	// ErrUnavailable says that the store failed, not who asked: it cannot be
 	// reached, or has no room. The same may work later.
-	ErrUnavailable = errors.New("blob: the store is not available")
+	ErrUnavailable error = unavailable("blob: the store is not available")
 )
+
+// unavailable is an error of the store, which doors tell from one of the program.
+type unavailable string
+
+func (u unavailable) Error() string { return string(u) }
+func (unavailable) Unavailable()    {}
 
 // Info is what a store knows of a blob.
 type Info struct {
@@ -48,8 +56,27 @@ type Store interface {
 	// List is blobs whose keys begin with a prefix and come after a key, in
 	// the order of their keys.
 	List(ctx context.Context, prefix, after string, limit int) ([]Info, error)
-	// Ping reports whether the store can be reached and written to.
+	// Ping reports whether the store can be reached and written to, and is
+	// still the one that was opened.
 	Ping(ctx context.Context) error
+	// Mark is what tells this store from others, "" where nobody marked it.
+	Mark(ctx context.Context) (string, error)
+	// SetMark marks the store.
+	SetMark(ctx context.Context, mark string) error
+	// Place is where the blobs are, for people. It holds no secret.
+	Place() string
+}
+
+// markName is the mark in a store. No key begins with a dot.
+const markName = ".mark"
+
+// maxMark is more than any mark has.
+const maxMark = 255
+
+// readMark is the mark that a store holds under its name.
+func readMark(body io.ReadCloser) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(body, maxMark))
+	return strings.TrimSpace(string(text)), errors.Join(err, body.Close())
 }
 
 // Open is the store that a URL names: file:///folder or
@@ -149,6 +176,14 @@ func checkKey(key string) error {
 		}
 	}
 	return nil
+}
+
+// NewKey is a place in a folder that nobody guesses and nothing else has.
+func NewKey(folder string) string {
+	var random [32]byte
+	_, _ = rand.Read(random[:])
+	name := hex.EncodeToString(random[:])
+	return folder + "/" + name[:2] + "/" + name[2:4] + "/" + name
 }
 
 // measured gives the bytes of a reader, as many as were announced.

@@ -3,10 +3,12 @@ package blob
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -175,7 +177,10 @@ func TestAListGoesOnWhereItStopped(t *testing.T) {
 						t.Errorf("%s has %d bytes", info.Key, info.Size)
 					}
 				}
-				if len(page) < limit {
+				if len(page) > limit {
+					t.Errorf("a page of %d has %d", limit, len(page))
+				}
+				if len(page) < limit || len(got) > len(want) {
 					break
 				}
 				after = page[len(page)-1].Key
@@ -185,6 +190,209 @@ func TestAListGoesOnWhereItStopped(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestAMarkTellsStoresApartAndIsNoBlob(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, s Store) {
+		if mark, err := s.Mark(t.Context()); mark != "" || err != nil {
+			t.Errorf("before it is marked: %q, %v", mark, err)
+		}
+		for _, mark := range []string{"one", "two"} {
+			if err := s.SetMark(t.Context(), mark); err != nil {
+				t.Fatal(err)
+			}
+			if shown, err := s.Mark(t.Context()); shown != mark || err != nil {
+				t.Errorf("%q, %v instead of %q", shown, err, mark)
+			}
+		}
+		put(t, s, "zebra", "x")
+		if all, err := s.List(t.Context(), "", "", 1); err != nil || len(all) != 1 || all[0].Key != "zebra" {
+			t.Errorf("listed: %v, %v", all, err)
+		}
+		if s.Place() == "" || strings.Contains(s.Place(), "secret") {
+			t.Errorf("its place is called %q", s.Place())
+		}
+	})
+}
+
+// People write a mark with what writes lines.
+func TestTheEndOfALineIsNoPartOfAMark(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := Open("file://"+dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".mark"), []byte("word\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if mark, err := s.Mark(t.Context()); mark != "word" || err != nil {
+		t.Errorf("%q, %v", mark, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".mark"), []byte(strings.Repeat("x", 1<<20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if mark, err := s.Mark(t.Context()); len(mark) != maxMark || err != nil {
+		t.Errorf("%d bytes, %v", len(mark), err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(dir, ".mark")), os.Mkdir(filepath.Join(dir, ".mark"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if mark, err := s.Mark(t.Context()); err == nil {
+		t.Errorf("a mark that cannot be read is %q", mark)
+	}
+}
+
+// left are the names of files that wait to become blobs.
+func left(t *testing.T, dir string) []os.DirEntry {
+	t.Helper()
+	all, err := os.ReadDir(filepath.Join(dir, incoming))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestAFolderAnswersAsLongAsItCanBeWrittenTo(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "blobs")
+	s, err := Open("file://"+dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // also without the folder of what is unfinished
+		if err := s.Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if files := left(t, dir); len(files) > 0 {
+			t.Errorf("%v are left", files)
+		}
+		if err := os.Remove(filepath.Join(dir, incoming)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, s, "a", "x")
+	if err := errors.Join(os.Remove(filepath.Join(dir, incoming)), os.WriteFile(filepath.Join(dir, incoming), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if s.Ping(t.Context()) == nil {
+		t.Error("a folder answers that takes no blob")
+	}
+	if err := os.Remove(filepath.Join(dir, incoming)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Rename(dir, dir+".away"), os.Mkdir(dir, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if s.Ping(t.Context()) == nil {
+		t.Error("a folder answers that another was mounted over")
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if s.Ping(t.Context()) == nil {
+		t.Error("a folder answers that has no name any more")
+	}
+}
+
+func TestABucketThatIsNotThereDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(gofakes3.New(s3mem.New()).Server())
+	t.Cleanup(server.Close)
+	s, err := Open("s3://key:secret@"+strings.TrimPrefix(server.URL, "http://")+"/blobs?tls=false&region=eu-1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Ping(t.Context()) == nil {
+		t.Error("a bucket answers that is not there")
+	}
+	if _, err := s.Stat(t.Context(), "a"); err == nil {
+		t.Error("it holds a blob")
+	}
+}
+
+func TestABlobThatWasNotStoredLeavesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := Open("file://"+dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []io.Reader{strings.NewReader("abc"), iotest.ErrReader(errors.New("cable cut"))} {
+		if err := s.Put(t.Context(), "a", body, 8); err == nil {
+			t.Error("half a blob is stored")
+		}
+	}
+	put(t, s, "a", "whole")
+	if files := left(t, dir); len(files) > 0 {
+		t.Errorf("%v are left", files)
+	}
+}
+
+// What breaks off on the way is the store's doing, unless nobody waits for it any more.
+func TestAStoreIsBlamedForWhatBreaksOff(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "10")
+		w.Header().Set("Last-Modified", time.Now().UTC().Format(http.TimeFormat))
+		_, _ = io.WriteString(w, "half.")
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}))
+	t.Cleanup(server.Close)
+	s, err := Open("s3://key:secret@"+strings.TrimPrefix(server.URL, "http://")+"/blobs?tls=false&region=eu-1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, waits := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		body, err := s.Open(ctx, "a", 0, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !waits {
+			cancel()
+		}
+		if _, err := io.ReadAll(body); err == nil || errors.Is(err, ErrUnavailable) != waits {
+			t.Errorf("somebody waits: %v: %v", waits, err)
+		}
+		_ = body.Close()
+		cancel()
+	}
+}
+
+func TestAMeterCountsUpToItsLimit(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"": false, "1234": false, "12345": false, "123456": true} {
+		m := NewMeter(iotest.OneByteReader(strings.NewReader(text)), 5)
+		got, err := io.ReadAll(m)
+		if over := errors.Is(err, ErrSize); over != want || m.Over() != want {
+			t.Errorf("%q: %v, over: %v", text, err, m.Over())
+		}
+		sum := sha256.Sum256([]byte(text))
+		if !want && (string(got) != text || m.Size() != int64(len(text)) || !bytes.Equal(m.Sum(), sum[:])) {
+			t.Errorf("%q reads %q, %d bytes", text, got, m.Size())
+		}
+		if len(got) > 5 {
+			t.Errorf("%d bytes came through", len(got))
+		}
+	}
+	if _, err := io.ReadAll(NewMeter(iotest.ErrReader(errors.New("cable cut")), 5)); err == nil || errors.Is(err, ErrSize) {
+		t.Errorf("a body that breaks: %v", err)
+	}
+}
+
+func TestNoTwoKeysAreTheSame(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for range 100 {
+		key := NewKey("uploads")
+		if seen[key] || checkKey(key) != nil || !strings.HasPrefix(key, "uploads/") || len(key) < 64 {
+			t.Errorf("a key is %s", key)
+		}
+		seen[key] = true
+	}
 }
 
 func TestKeysCannotLeaveTheStore(t *testing.T) {
@@ -337,6 +545,7 @@ func TestAConnectionOnWhichNothingMovesBreaks(t *testing.T) {
 	t.Parallel()
 	near, far := net.Pipe()
 	defer far.Close()
+	defer time.AfterFunc(10*time.Second, func() { _ = far.Close() }).Stop()
 	c := &impatient{Conn: near, most: 20 * time.Millisecond}
 	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("reading: %v", err)

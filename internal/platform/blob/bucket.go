@@ -94,6 +94,10 @@ func (b *bucket) Put(ctx context.Context, key string, body io.Reader, size int64
 	if err := checkKey(key); err != nil {
 		return err
 	}
+	return b.put(ctx, key, body, size)
+}
+
+func (b *bucket) put(ctx context.Context, key string, body io.Reader, size int64) error {
 	// The reader is hidden behind one that can only be read: a body is sent
 	// once, and what it was is checked on the way.
 	_, err := b.client.PutObject(ctx, b.name, b.prefix+key, measured(body, size), size, minio.PutObjectOptions{
@@ -109,6 +113,10 @@ func (b *bucket) Open(ctx context.Context, key string, offset, length int64) (io
 	if length == 0 {
 		return io.NopCloser(strings.NewReader("")), nil
 	}
+	return b.get(ctx, key, offset, length)
+}
+
+func (b *bucket) get(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
 	var options minio.GetObjectOptions
 	if offset > 0 || length > 0 {
 		last := int64(0)
@@ -174,6 +182,9 @@ func (b *bucket) List(ctx context.Context, prefix, after string, limit int) ([]I
 		if o.Err != nil {
 			return nil, o.Err
 		}
+		if strings.HasPrefix(o.Key, b.prefix+".") {
+			continue // the mark
+		}
 		found = append(found, Info{Key: strings.TrimPrefix(o.Key, b.prefix), Size: o.Size, Modified: o.LastModified})
 		if len(found) == limit {
 			break
@@ -188,6 +199,28 @@ func (b *bucket) Ping(ctx context.Context) error {
 		err = fmt.Errorf("there is no bucket %s", b.name)
 	}
 	return err
+}
+
+func (b *bucket) Mark(ctx context.Context) (string, error) {
+	body, err := b.get(ctx, markName, 0, -1)
+	if errors.Is(err, ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return readMark(body)
+}
+
+func (b *bucket) SetMark(ctx context.Context, mark string) error {
+	return b.put(ctx, markName, strings.NewReader(mark), int64(len(mark)))
+}
+
+func (b *bucket) Place() string {
+	if b.prefix != "" {
+		return "the bucket " + b.name + " below " + b.prefix
+	}
+	return "the bucket " + b.name
 }
 
 func absent(err error) error {

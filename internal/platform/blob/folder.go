@@ -25,6 +25,7 @@ const abandoned = 48 * time.Hour
 // that no key and no link leads out.
 type folder struct {
 	root  *os.Root
+	dir   string               // where root was opened
 	fsync func(*os.File) error // makes a file or the names in a folder durable
 }
 
@@ -36,7 +37,7 @@ func openFolder(dir string) (Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the folder of blobs: %w", err)
 	}
-	f := &folder{root: root, fsync: (*os.File).Sync}
+	f := &folder{root: root, dir: dir, fsync: (*os.File).Sync}
 	if err := root.MkdirAll(incoming, 0o750); err != nil {
 		return nil, err
 	}
@@ -65,8 +66,25 @@ func (f *folder) Put(ctx context.Context, key string, body io.Reader, size int64
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	name := path.Join(incoming, rand.Text())
-	file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
+	return f.put(ctx, key, body, size)
+}
+
+// create opens a new file to write to. The folder of unfinished blobs is made
+// again if somebody tidied it away.
+func (f *folder) create() (name string, file *os.File, err error) {
+	name = path.Join(incoming, rand.Text())
+	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if file, err = f.root.OpenFile(name, flags, 0o640); !errors.Is(err, fs.ErrNotExist) {
+		return name, file, err
+	}
+	if err = f.root.MkdirAll(incoming, 0o750); err == nil {
+		file, err = f.root.OpenFile(name, flags, 0o640)
+	}
+	return name, file, err
+}
+
+func (f *folder) put(ctx context.Context, key string, body io.Reader, size int64) error {
+	name, file, err := f.create()
 	if err != nil {
 		return err
 	}
@@ -204,15 +222,44 @@ func (f *folder) list(ctx context.Context, dir, prefix, after string, limit int,
 	return nil
 }
 
+// Ping also fails where another disk was mounted over the folder: what is
+// written to the old one would not be found by the next process.
 func (f *folder) Ping(context.Context) error {
-	name := path.Join(incoming, rand.Text())
-	file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
+	opened, err := f.root.Stat(".")
+	if err != nil {
+		return err
+	}
+	named, err := os.Stat(f.dir)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(opened, named) {
+		return fmt.Errorf("%s is not the folder that was opened", f.dir)
+	}
+	name, file, err := f.create()
 	if err != nil {
 		return err
 	}
 	_ = file.Close()
 	return f.root.Remove(name)
 }
+
+func (f *folder) Mark(context.Context) (string, error) {
+	file, err := f.root.Open(markName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return readMark(file)
+}
+
+func (f *folder) SetMark(ctx context.Context, mark string) error {
+	return f.put(ctx, markName, strings.NewReader(mark), int64(len(mark)))
+}
+
+func (f *folder) Place() string { return "the folder " + f.dir }
 
 func missing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
