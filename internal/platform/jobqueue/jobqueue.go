@@ -179,6 +179,7 @@ type Queue struct {
 	client   *river.Client[pgx.Tx] // nil unless started
 	keeper   *keeper               // the same
 	orphans  time.Duration
+	working  *working
 }
 
 // New returns a queue that works up to workers jobs at a time, and as many of those that are set apart, half of them for
@@ -189,7 +190,7 @@ func New(db *postgres.DB, r *Registry, log *slog.Logger, workers int) (*Queue, e
 	if err != nil {
 		return nil, fmt.Errorf("creating job inserter: %w", err)
 	}
-	return &Queue{db: db, registry: r, log: log, workers: workers, inserter: inserter, orphans: orphanInterval}, nil
+	return &Queue{db: db, registry: r, log: log, workers: workers, inserter: inserter, orphans: orphanInterval, working: &working{jobs: map[int64]bool{}}}, nil
 }
 
 // Insert adds a job that becomes visible when tx commits. Inserting unique jobs may wait for another transaction that
@@ -226,13 +227,13 @@ func (q *Queue) Start(ctx context.Context) error {
 		Queues:       queues,
 		Workers:      q.registry.workers,
 		PeriodicJobs: q.registry.periodic,
-		Middleware:   []rivertype.Middleware{&middleware{db: q.db}},
+		Middleware:   []rivertype.Middleware{&middleware{db: q.db, working: q.working}},
 		ErrorHandler: &failureLog{q.log},
 		Logger:       quiet(q.log),
 
 		JobTimeout: DefaultTimeout,
 		// A job that ended and could not say so counts as running until this has passed, or its own limit if that is
-		// longer. Those of a process that died are put back sooner.
+		// longer, unless its process or another finds it before; see keeper.
 		RescueStuckJobsAfter:        DefaultTimeout + time.Minute,
 		CompletedJobRetentionPeriod: time.Hour,
 		DiscardedJobRetentionPeriod: 7 * 24 * time.Hour,
@@ -287,12 +288,15 @@ func (q *Queue) Stop(ctx context.Context) error {
 // middleware runs around each job.
 type middleware struct {
 	river.MiddlewareDefaults
-	db *postgres.DB
+	db      *postgres.DB
+	working *working
 }
 
 const releaseUnique = `update river_job set unique_key = null where id = $1`
 
 func (m *middleware) Work(ctx context.Context, job *rivertype.JobRow, work func(context.Context) error) (err error) {
+	m.working.begin(job.ID)
+	defer m.working.end(job.ID)
 	// River counts a running job as a duplicate. This statement waits for the transactions that have just been told
 	// so, and lets later ones insert: whoever was dropped in favour of this job has committed when it begins to read.
 	if slices.Contains(job.Tags, untilStarted) {
