@@ -71,8 +71,14 @@ func (f *Front) Handler() http.Handler {
 	})
 }
 
+// maxPath is more than any path has: that of a file may be long, and its
+// letters escaped. It stands in logs and in links on pages.
+const maxPath = 32 << 10
+
 func (f *Front) serve(w *recorder, r *http.Request, proxied bool) {
 	switch path := r.URL.Path; {
+	case len(path)+len(r.URL.RawPath) > maxPath:
+		w.text(http.StatusRequestURITooLong, "Request-URI Too Large")
 	case strings.HasPrefix(path, "/api/v4/"):
 		f.API.ServeHTTP(w, r)
 	case strings.HasPrefix(path, "/api/v3/") || path == "/api/v3":

@@ -32,6 +32,7 @@ const (
 	Gone                   // this was offered once
 	Precondition           // the record changed since the client last saw it
 	TooLarge
+	Slow       // the client sent nothing for too long
 	OutOfRange // the part that was sent does not follow on what is there
 	UnsupportedMedia
 	Unprocessable
@@ -47,7 +48,7 @@ var kinds = map[Kind]string{
 	TokenUnusable: "the token cannot be used any more", Forbidden: "not allowed", LimitReached: "the limit is reached",
 	InsufficientScope: "the token does not have the scope", NotFound: "not found", MethodNotAllowed: "the method is not allowed",
 	NotAllowed: "not allowed in this state", NotAcceptable: "not acceptable", NotModified: "not modified", Conflict: "in conflict with another record",
-	Gone: "gone", Precondition: "changed since it was read", TooLarge: "too large", OutOfRange: "out of range",
+	Gone: "gone", Precondition: "changed since it was read", TooLarge: "too large", Slow: "the request came too slowly", OutOfRange: "out of range",
 	UnsupportedMedia: "the type of the content is not supported", Unprocessable: "cannot be processed", TooMany: "too many requests",
 	Unavailable: "not available at the moment, try again later",
 }

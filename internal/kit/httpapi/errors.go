@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"stithy/internal/kit/fault"
+	"stithy/internal/platform/lifecycle"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/telemetry"
 )
@@ -36,6 +37,7 @@ var kinds = map[fault.Kind]struct {
 	fault.Gone:              {http.StatusGone, "410 Gone"},
 	fault.Precondition:      {http.StatusPreconditionFailed, "412 Precondition Failed"},
 	fault.TooLarge:          {http.StatusRequestEntityTooLarge, "413 Request Entity Too Large"},
+	fault.Slow:              {http.StatusRequestTimeout, "408 Request Timeout"},
 	fault.OutOfRange:        {http.StatusRequestedRangeNotSatisfiable, "416 Range Not Satisfiable"},
 	fault.UnsupportedMedia:  {http.StatusUnsupportedMediaType, "415 Unsupported Media Type"},
 	fault.Unprocessable:     {http.StatusUnprocessableEntity, "422 Unprocessable Entity"},
@@ -46,13 +48,26 @@ var kinds = map[fault.Kind]struct {
 // RetryAfter is how many seconds a client waits for what is not available.
 const RetryAfter = "10"
 
-// Away is an error that a door is about to answer. Where the database does not answer, it becomes the word that
-// something is not available, joined to its cause.
+// unavailable is an error of a disk, a store or a program that the forge stands on.
+type unavailable interface {
+	error
+	Unavailable()
+}
+
+// Away is an error that a door is about to answer. Where what the forge stands on does not answer, it becomes the word
+// that something is not available, joined to its cause; where the client stopped sending, the word for that.
 func Away(err error) error {
-	if _, shown := fault.Of(err); shown || !postgres.Unavailable(err) {
+	_, shown := fault.Of(err)
+	_, failed := errors.AsType[unavailable](err)
+	switch {
+	case shown:
 		return err
+	case errors.Is(err, lifecycle.ErrSlow):
+		return fault.New(fault.Slow)
+	case failed || postgres.Unavailable(err):
+		return errors.Join(fault.New(fault.Unavailable), err)
 	}
-	return errors.Join(fault.New(fault.Unavailable), err)
+	return err
 }
 
 // Cause marks a log line about what a door answers, when very many requests fail for one reason at a time.

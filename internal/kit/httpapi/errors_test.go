@@ -1,12 +1,18 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"syscall"
 	"testing"
 
+	"stithy/internal/gitstore"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
+	"stithy/internal/platform/blob"
+	"stithy/internal/platform/lifecycle"
+	"stithy/internal/platform/postgres"
 )
 
 func TestEachFaultHasItsStatusAndText(t *testing.T) {
@@ -82,5 +88,30 @@ func TestNotModifiedHasNoBody(t *testing.T) {
 	wantStatus(t, w, http.StatusNotModified)
 	if w.Body.Len() > 0 {
 		t.Errorf("got %s", w.Body)
+	}
+}
+
+// What the forge stands on may fail at any place; no door takes that for a fault of the program.
+func TestWhatIsAwayIsSaidToBeSoWhereverItFails(t *testing.T) {
+	t.Parallel()
+	for _, away := range []error{gitstore.ErrUnavailable, blob.ErrUnavailable, postgres.ErrTimeout} {
+		err := Away(fmt.Errorf("doing something: %w: %w", away, syscall.EROFS))
+		if !fault.Is(err, fault.Unavailable) || !errors.Is(Hidden(err), syscall.EROFS) {
+			t.Errorf("%v becomes %v", away, err)
+		}
+		refused := errors.Join(fault.New(fault.Conflict), away)
+		if got := Away(refused); !fault.Is(got, fault.Conflict) {
+			t.Errorf("what was said already becomes %v", got)
+		}
+	}
+	d := open(t, failing("GET /things", blob.ErrUnavailable))
+	if r := d.do("GET", "/things"); r.Code != 503 || r.Header().Get("Retry-After") != RetryAfter {
+		t.Errorf("%d, to come again after %q", r.Code, r.Header().Get("Retry-After"))
+	}
+	if err := Away(lifecycle.ErrSlow); !fault.Is(err, fault.Slow) {
+		t.Errorf("a client that stops sending: %v", err)
+	}
+	if err := Away(syscall.EROFS); err != error(syscall.EROFS) {
+		t.Errorf("another error becomes %v", err)
 	}
 }

@@ -221,10 +221,6 @@ func failV4(x *Request, err error) (hidden error) {
 		x.moved(m)
 		return nil
 	}
-	if errors.Is(err, lifecycle.ErrSlow) {
-		writeJSON(x.W, http.StatusRequestTimeout, map[string]string{"message": "408 Request Timeout"})
-		return nil
-	}
 	if h, ok := errors.AsType[*headedError](err); ok {
 		setHeaders(x.W.Header(), h.header)
 	}

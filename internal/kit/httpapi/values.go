@@ -272,7 +272,7 @@ func (v values) readJSON(body io.Reader) error {
 	if !utf8.Valid(text) {
 		return errNotText
 	}
-	if !modestJSON(text) {
+	if !ModestJSON(text) {
 		return fault.WithMessage(fault.BadParams, "the body is nested too deeply or has too many elements")
 	}
 	if !json.Valid(text) {
@@ -295,8 +295,9 @@ func (v values) readJSON(body io.Reader) error {
 	return nil
 }
 
-// modestJSON counts elements and depth without building anything.
-func modestJSON(text []byte) bool {
+// ModestJSON reports whether a text has few enough elements, nested not too
+// deeply. It counts them without building anything.
+func ModestJSON(text []byte) bool {
 	elements, depth, inString := 0, 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
