@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Version asks a git program for its version, and refuses one that is too old
@@ -73,14 +74,23 @@ func MarkFile(root, mark string) (path, text string) {
 	return filepath.Join(root, identityFile), string(content)
 }
 
-// Check reports whether each storage is still the one that was opened, by name.
+// ErrReadOnly says that a storage can be read and not written to.
+var ErrReadOnly = errors.New("the disk is read-only")
+
+// Check reports whether each storage is still the one that was opened and can be written to, by name.
 func (s *Store) Check() map[string]error {
 	found := map[string]error{}
 	for name, place := range s.storages {
-		found[name] = place.check()
+		err := place.check()
+		if err == nil && (place.failed.Load() || errors.Is(syscall.Access(place.Root, writing), syscall.EROFS)) {
+			err = ErrReadOnly
+		}
+		found[name] = err
 	}
 	return found
 }
+
+const writing = 2 // W_OK of access(2)
 
 // Processes is how many git processes of each class run now, readers that wait for the next question among them.
 func (s *Store) Processes() map[string]int {

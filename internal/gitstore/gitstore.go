@@ -13,6 +13,7 @@ import (
 	"encoding/hex"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	"stithy/internal/platform/clock"
@@ -198,6 +199,17 @@ const (
 	Pipelines = "refs/pipelines/"
 	Tags      = "refs/tags/"
 )
+
+// ShortRef is the name of a branch or tag without its kind, and any other name as
+// it is.
+func ShortRef(name string) string {
+	for _, kind := range []string{Branches, Tags} {
+		if short, ok := strings.CutPrefix(name, kind); ok {
+			return short
+		}
+	}
+	return name
+}
 
 func below(name, prefix string) string {
 	if len(name) > len(prefix) && name[:len(prefix)] == prefix {

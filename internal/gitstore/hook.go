@@ -173,12 +173,23 @@ func askServer(in io.Reader) (answer []byte, err error) {
 	return io.ReadAll(channel)
 }
 
-// layHooks makes the folder of hooks, which holds one.
+// layHooks makes the folder of hooks.
 func (s *Store) layHooks() error {
 	if s.Hook == "" {
 		return nil
 	}
 	dir := filepath.Join(s.CacheDir, "hooks")
+	if err := s.layHook(dir); err != nil {
+		return err
+	}
+	s.hooks = dir
+	return nil
+}
+
+// layHook makes the one hook. It is made again when somebody has emptied the cache.
+func (s *Store) layHook(dir string) error {
+	s.laying.Lock()
+	defer s.laying.Unlock()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("making the folder of hooks: %w", err)
 	}
@@ -190,7 +201,6 @@ func (s *Store) layHooks() error {
 	if err != nil {
 		return fmt.Errorf("making the hook: %w", err)
 	}
-	s.hooks = dir
 	return nil
 }
 

@@ -236,9 +236,12 @@ func (r *Repo) receive(ctx context.Context, p Push, t *intent, pack io.Reader) e
 	if r.store.hooks == "" {
 		return fmt.Errorf("no program is named that git could call back: %w", ErrUnavailable)
 	}
-	if !runnable(filepath.Join(r.store.hooks, hookName)) {
-		return fmt.Errorf("git could not call back: %w", ErrUnavailable) // and would not mind
+	if !runnable(filepath.Join(r.store.hooks, hookName)) { // git would not mind
+		if err := r.store.layHook(r.store.hooks); err != nil {
+			return fmt.Errorf("git could not call back: %w: %w", ErrUnavailable, err)
+		}
 	}
+	r.sweepLocksOf(t.updates)
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return err

@@ -434,6 +434,16 @@ func (r *Repo) SetHead(ctx context.Context, branch string) error {
 	if err != nil || now == branch {
 		return err
 	}
+	err = r.writeHead(dir, branch)
+	if errors.Is(err, ErrConflict) { // by somebody, or by what a crash left
+		if swept, _ := r.sweepLocks(); swept {
+			err = r.writeHead(dir, branch)
+		}
+	}
+	return err
+}
+
+func (r *Repo) writeHead(dir, branch string) error {
 	writing, err := r.hold()
 	if err != nil {
 		return err
@@ -677,6 +687,25 @@ func flock(f *os.File, how int) error {
 func (r *Repo) Unlock(_ context.Context) error {
 	_, err := r.sweepLocks()
 	return err
+}
+
+// sweepLocksOf removes what a crash left behind, if something of it stands in the way of these updates: receive-pack would refuse them
+// until somebody else's push leads to maintenance.
+func (r *Repo) sweepLocksOf(updates []RefUpdate) {
+	_, dir, err := r.place()
+	if err != nil {
+		return
+	}
+	names := []string{"packed-refs", "HEAD"}
+	for _, u := range updates {
+		names = append(names, u.Name)
+	}
+	for _, name := range names {
+		if _, err := os.Lstat(filepath.Join(dir, name) + ".lock"); err == nil {
+			_, _ = r.sweepLocks()
+			return
+		}
+	}
 }
 
 // sweepLocks reports whether it removed something.

@@ -230,6 +230,12 @@ func TestALockOfTheDeadIsRemovedAndOneOfTheLivingIsNot(t *testing.T) {
 	if err := r.UpdateRefs(t.Context(), back); err != nil {
 		t.Error(err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "HEAD.lock"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.SetHead(t.Context(), "other"); err != nil {
+		t.Errorf("HEAD behind a lock of the dead: %v", err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, "packed-refs.lock"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -32,6 +33,7 @@ type Store struct {
 	cache    *cache
 	packs    packs
 	hooks    string     // folder of hooks, "" when pushes are refused
+	laying   sync.Mutex // held while the hook is made
 	answers  *packCache // nil without a folder for it
 }
 

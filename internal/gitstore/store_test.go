@@ -159,3 +159,19 @@ func TestGI08_AnOldGitIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestAStorageThatCannotBeWrittenToIsReported(t *testing.T) {
+	t.Parallel()
+	s := openAt(t, func(*Config) {})
+	for name, err := range s.Check() {
+		if err != nil {
+			t.Errorf("storage %s: %v", name, err)
+		}
+		s.storages[name].failed.Store(true)
+	}
+	for name, err := range s.Check() {
+		if !errors.Is(err, ErrReadOnly) {
+			t.Errorf("storage %s had a disk error: %v", name, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package gitstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +18,7 @@ import (
 // the push inherits, so that it is held as long as one of them lives, even when
 // this process has been killed.
 type Ticket struct {
+	repo *Repo
 	file *os.File
 	dir  string
 	name string
@@ -26,7 +28,7 @@ type Ticket struct {
 const unnumbered = "new-"
 
 // Ticket starts a push. Whoever takes one gives it back with Close.
-func (r *Repo) Ticket() (*Ticket, error) {
+func (r *Repo) Ticket(ctx context.Context) (*Ticket, error) {
 	dir, err := r.ticketDir()
 	if err != nil {
 		return nil, err
@@ -36,8 +38,9 @@ func (r *Repo) Ticket() (*Ticket, error) {
 	for {
 		t, err := takeTicket(dir)
 		if err != nil {
-			return nil, fmt.Errorf("taking a ticket: %w: %w", ErrUnavailable, err)
+			return nil, fmt.Errorf("taking a ticket: %w", r.missing(ctx, err))
 		}
+		t.repo = r
 		if _, err := os.Stat(filepath.Join(dir, t.name)); err == nil {
 			return t, nil
 		}
@@ -103,18 +106,23 @@ func sweepQuarantines(tickets string) {
 
 // Number gives the ticket the number that Held asks for. It comes before the
 // number is written down anywhere else.
-func (t *Ticket) Number(id int64) error {
+func (t *Ticket) Number(ctx context.Context, id int64) error {
 	name := strconv.FormatInt(id, 10)
 	if err := os.Rename(filepath.Join(t.dir, t.name), filepath.Join(t.dir, name)); err != nil {
-		return fmt.Errorf("numbering a ticket: %w", err)
+		return fmt.Errorf("numbering a ticket: %w", t.repo.missing(ctx, err))
 	}
 	t.name = name
 	return nil
 }
 
-// Close gives the ticket back: the push is settled, or came to nothing.
+// Close gives the ticket back: the push is settled, or came to nothing. It went with the repository if that was
+// removed meanwhile.
 func (t *Ticket) Close() error {
-	return errors.Join(os.Remove(filepath.Join(t.dir, t.name)), t.file.Close())
+	err := os.Remove(filepath.Join(t.dir, t.name))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, t.file.Close())
 }
 
 // Held reports whether some process may still work on the push of that number.

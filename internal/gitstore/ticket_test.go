@@ -1,6 +1,7 @@
 package gitstore
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -48,7 +49,7 @@ func TestTicketsOfDeadPushesGoAndThoseOfLivePushesStay(t *testing.T) {
 		t.Helper()
 		ticket, err := takeTicket(dir)
 		if err == nil && number > 0 {
-			err = ticket.Number(number)
+			err = ticket.Number(t.Context(), number)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -68,5 +69,23 @@ func TestTicketsOfDeadPushesGoAndThoseOfLivePushesStay(t *testing.T) {
 		if err := ticket.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestAPushToARepositoryThatIsRemovedMeanwhileFindsNone(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, openAt(t, nil), 1)
+	ticket, err := r.Ticket(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Remove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := ticket.Number(t.Context(), 1); !errors.Is(err, ErrNoRepo) {
+		t.Errorf("numbering its ticket gives %v", err)
+	}
+	if err := ticket.Close(); err != nil {
+		t.Errorf("giving its ticket back gives %v", err)
 	}
 }

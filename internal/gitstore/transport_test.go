@@ -96,7 +96,7 @@ func (s *served) handle(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *served) push(ctx context.Context, advertise bool, in io.Reader, out io.Writer) error {
-	ticket, err := s.Ticket()
+	ticket, err := s.Ticket(ctx)
 	if err != nil {
 		return err
 	}
@@ -425,8 +425,8 @@ func TestMN03_NoPushIsTakenWithoutTheHook(t *testing.T) {
 	t.Parallel()
 	s := gitstoretest.Open(t)
 	r := gitstoretest.New(t, s, 1)
-	hook := filepath.Join(s.CacheDir, "hooks", "pre-receive")
-	if err := os.Chmod(hook, 0o600); err != nil {
+	hooks := filepath.Join(s.CacheDir, "hooks")
+	if err := errors.Join(os.RemoveAll(hooks), os.WriteFile(hooks, nil, 0o600)); err != nil { // so that it cannot be made again
 		t.Fatal(err)
 	}
 	zero, one := strings.Repeat("0", 40), strings.Repeat("1", 40)
@@ -436,11 +436,32 @@ func TestMN03_NoPushIsTakenWithoutTheHook(t *testing.T) {
 	if !errors.Is(err, gitstore.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}
+	if err := os.Remove(hooks); err != nil {
+		t.Fatal(err)
+	}
 	again, err := gitstore.Open(t.Context(), s.Config) // the next start mends it
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = again.Close() })
+}
+
+func TestAPushGoesOnAfterTheCacheWasEmptiedAndWithLocksThatACrashLeft(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.seed(t)
+	dir := s.work(t)
+	hooks := filepath.Join(s.store.CacheDir, "hooks")
+	if err := os.RemoveAll(hooks); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"refs/heads/main.lock", "packed-refs.lock", "HEAD.lock"} {
+		if err := os.WriteFile(filepath.Join(gitstoretest.Dir(t, s.store, s.Repo), name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustGit(t, dir, "push", "origin", "HEAD:refs/heads/main")
+	s.clean(t)
 }
 
 func TestAnOlderRequestThatGitWouldNotUnderstandIsTheClientsFault(t *testing.T) {
