@@ -19,8 +19,11 @@ func (r Ref) group() string { return r.ID }
 func On[P interface{ group() string }, R any](
 	s *Service, spec httpapi.Spec, handle func(context.Context, httpapi.Call[*Group, P]) (R, error),
 ) httpapi.Endpoint {
-	load := func(ctx context.Context, a access.Actor, in P) (*Group, error) {
+	return httpapi.On(spec, load[P](s), handle)
+}
+
+func load[P interface{ group() string }](s *Service) func(context.Context, access.Actor, P) (*Group, error) {
+	return func(ctx context.Context, a access.Actor, in P) (*Group, error) {
 		return s.FindByRef(ctx, a, in.group())
 	}
-	return httpapi.On(spec, load, handle)
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/attribute"
 	"stithy/internal/kit/httpapi"
 )
 
@@ -34,7 +35,7 @@ type groupForm struct {
 	CreatedAt                       httpapi.Time      `json:"created_at"`
 	ParentID                        *int64            `json:"parent_id"`
 	SharedRunnersSetting            string            `json:"shared_runners_setting"`
-	CustomAttributes                *[]attribute      `json:"custom_attributes,omitempty"`
+	CustomAttributes                *[]attribute.Form `json:"custom_attributes,omitempty"`
 }
 
 // branchRules spell a protection level out.
@@ -108,7 +109,7 @@ func (s *Service) avatarURL(g *Group) *string {
 
 // form presents a group. noted are the custom attributes of all groups that
 // are shown, or nil when they are not asked for.
-func (s *Service) form(g *Group, noted map[int64][]attribute) groupForm {
+func (s *Service) form(g *Group, noted map[int64][]attribute.Attribute) groupForm {
 	set := g.Settings
 	f := groupForm{
 		ID: g.ID, WebURL: s.webURL(g), Name: g.Name, Path: g.Path, Description: g.Description, Visibility: g.Visibility,
@@ -121,7 +122,7 @@ func (s *Service) form(g *Group, noted map[int64][]attribute) groupForm {
 		CreatedAt: httpapi.Time(g.CreatedAt), ParentID: g.ParentID, SharedRunnersSetting: set.SharedRunnersSetting,
 	}
 	if noted != nil {
-		f.CustomAttributes = new(append([]attribute{}, noted[g.ID]...))
+		f.CustomAttributes = new(attribute.Forms(noted[g.ID]))
 	}
 	return f
 }
@@ -134,10 +135,10 @@ func (s *Service) publicForm(g *Group) publicForm {
 
 // detail presents a single group with what the viewer may know around it.
 func (s *Service) detail(ctx context.Context, a access.Actor, g *Group, projects, attributes bool) (detailForm, error) {
-	var noted map[int64][]attribute
+	var noted map[int64][]attribute.Attribute
 	if attributes {
 		var err error
-		if noted, err = s.attributesOf(ctx, g.ID); err != nil {
+		if noted, err = s.attributes.Among(ctx, g.ID); err != nil {
 			return detailForm{}, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/attribute"
 	"stithy/internal/kit/avatar"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
@@ -121,13 +122,13 @@ func (s *Service) list(ctx context.Context, a access.Actor, f Filter, req paging
 	if err != nil {
 		return groupList{}, err
 	}
-	var noted map[int64][]attribute
+	var noted map[int64][]attribute.Attribute
 	if attributes && a.Admin() {
 		ids := make([]int64, len(page.Items))
 		for i, g := range page.Items {
 			ids[i] = g.ID
 		}
-		if noted, err = s.attributesOf(ctx, ids...); err != nil {
+		if noted, err = s.attributes.Among(ctx, ids...); err != nil {
 			return groupList{}, err
 		}
 	}

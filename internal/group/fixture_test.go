@@ -2,26 +2,20 @@ package group_test
 
 import (
 	"fmt"
-	"log/slog"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"stithy/internal/audit"
+	"stithy/internal/core/coretest"
 	"stithy/internal/group"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi/httpapitest"
-	"stithy/internal/kit/wire"
-	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/postgres/postgrestest"
-	"stithy/internal/platform/secretbox"
 	"stithy/internal/setting"
-	"stithy/internal/setting/settingtest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -33,7 +27,6 @@ type fixture struct {
 	settings *setting.Service
 	users    *user.Service
 	groups   *group.Service
-	projects struct{ group.ProjectLister } // none, unless a test has some
 	client   *httpapitest.Client
 	root     *user.User
 
@@ -41,34 +34,16 @@ type fixture struct {
 	now time.Time
 }
 
-func newFixture(t *testing.T) *fixture { return worldOf(t, postgrestest.New(t)) }
-
-func worldOf(t *testing.T, db *postgres.DB) *fixture {
+func newFixture(t *testing.T, options ...coretest.Option) *fixture {
 	t.Helper()
-	w := &fixture{db: db, bus: bus.New(), now: time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)}
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	queue, err := jobqueue.New(w.db, jobqueue.NewRegistry(), log, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := wire.Names{Service: "svc", Errors: "errsvc"}
-	external, _ := url.Parse("https://forge.example")
-	w.settings = settingtest.New(t, w.db)
-	w.users = user.New(user.Deps{
-		DB: w.db, Bus: w.bus, Queue: queue, Settings: w.settings, Hasher: secretbox.NewHasher(1), Clock: w.clock, Log: log,
-		ExternalURL: external, Names: names,
-	})
-	w.projects.ProjectLister = grouptest.NoProjects{}
-	w.groups = group.New(group.Deps{
-		DB: w.db, Bus: w.bus, Queue: queue, Settings: w.settings, Users: w.users, Clock: w.clock, Log: log,
-		ExternalURL: external.String(),
-		Projects:    &w.projects,
-	})
+	w := &fixture{now: time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)}
+	c := coretest.New(t, append(options, coretest.Clock(w.clock))...)
+	w.db, w.bus, w.settings, w.users, w.groups = c.DB, c.Bus, c.Settings, c.Users, c.Groups
 	bus.On(w.bus, w.groups.OnUser)
 	bus.On(w.bus, w.groups.OnUserUpdated)
 	bus.On(w.bus, w.groups.OnUserLeaving)
 	bus.On(w.bus, w.groups.OnUserRemoving)
-	w.bus.OnAny(audit.New(audit.Deps{DB: w.db, Clock: w.clock, Names: names}).Record)
+	w.bus.OnAny(audit.New(audit.Deps{DB: w.db, Clock: w.clock, Names: c.Instance.Names}).Record)
 	w.client = httpapitest.Serve(t, append(w.groups.Endpoints(), w.users.Endpoints()...)...)
 	w.root = usertest.New(t, w.db, usertest.Named("root"), usertest.Admin())
 	grouptest.Personal(t, w.db, w.root)

@@ -39,7 +39,7 @@ func TestAGroupIsShownWithAllItsFields(t *testing.T) {
 		t.Errorf("audited %s", got)
 	}
 
-	w.projects.ProjectLister = telling{}
+	w.groups.ListWith(telling{})
 	if reply := w.as(ann).Do(t, "GET", "/groups/forge", nil); !strings.HasSuffix(reply.Body, `"projects":["Forge"],"shared_projects":["ann",50]}`) {
 		t.Error(reply.Body)
 	}

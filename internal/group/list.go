@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/attribute"
 	"stithy/internal/kit/paging"
 	"stithy/internal/platform/postgres"
 )
@@ -66,6 +67,9 @@ func (s *Service) onTheWayArgs(a access.Actor) []any {
 
 // List is one page of groups that the actor may see.
 func (s *Service) List(ctx context.Context, a access.Actor, f Filter, req paging.Request) (paging.Result[Group], error) {
+	if err := attribute.CheckFilter(f.Attributes); err != nil {
+		return paging.Result[Group]{}, err
+	}
 	l := groups()
 	s.whereSeen(l, a, f)
 	f.where(l)

@@ -108,11 +108,11 @@ select n.id, (select count(distinct m.user_id) from namespaces d join members m 
 from namespaces n where n.id = any($1::bigint[])`
 
 	sqlAttributes = `
-select a.namespace_id, a.key, a.value, a.updated_at from namespace_custom_attributes a
+select a.namespace_id as owner_id, a.key, a.value, a.updated_at from namespace_custom_attributes a
 where a.namespace_id = any($1::bigint[]) order by a.namespace_id, a.key limit $2`
 	sqlAttribute = `
-select a.namespace_id, a.key, a.value, a.updated_at from namespace_custom_attributes a where a.namespace_id = $1 and a.key = $2`
-	sqlCountAttributes = `select count(*) from namespace_custom_attributes where namespace_id = $1 and key <> $2`
+select a.namespace_id as owner_id, a.key, a.value, a.updated_at from namespace_custom_attributes a where a.namespace_id = $1 and a.key = $2`
+	sqlOtherAttributes = `select count(*) from namespace_custom_attributes where namespace_id = $1 and key <> $2`
 	sqlPutAttribute    = `
 insert into namespace_custom_attributes (namespace_id, key, value, created_at, updated_at) values ($1, $2, $3, $4, $4)
 on conflict (namespace_id, key) do update set value = excluded.value, updated_at = excluded.updated_at`

@@ -14,6 +14,7 @@ import (
 
 	"stithy/internal/grant"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/attribute"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/clock"
@@ -46,10 +47,17 @@ type ProjectLister interface {
 }
 
 // Service is the use cases of groups.
-type Service struct{ deps Deps }
+type Service struct {
+	deps       Deps
+	attributes *attribute.Store[*Group]
+}
 
 // New puts the room together.
-func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
+func New(d Deps) *Service {
+	s := &Service{deps: deps.Complete(d)}
+	s.attributes = newAttributes(s)
+	return s
+}
 
 func (s *Service) today() time.Time { return s.deps.Clock.Now().UTC() }
 

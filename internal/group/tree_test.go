@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/core/coretest"
 	"stithy/internal/group"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
@@ -496,7 +497,7 @@ func TestConcurrentChangesOfATreeLeaveItWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	w := worldOf(t, db)
+	w := newFixture(t, coretest.On(db))
 	for i := range 3 {
 		top := grouptest.New(t, db, grouptest.Named(fmt.Sprintf("top%d", i)), grouptest.Visible(access.Public))
 		for j := range 3 {

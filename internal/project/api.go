@@ -22,11 +22,17 @@ func (r Ref) project() string { return r.ID }
 func On[P interface{ project() string }, R any](
 	s *Service, spec httpapi.Spec, handle func(context.Context, httpapi.Call[*Project, P]) (R, error),
 ) httpapi.Endpoint {
-	load := func(ctx context.Context, a access.Actor, in P) (*Project, error) { return s.load(ctx, a, in.project()) }
-	return httpapi.On(spec, load, handle)
+	return httpapi.On(spec, load[P](s), handle)
 }
 
-func (s *Service) load(ctx context.Context, a access.Actor, ref string) (*Project, error) {
+func load[P interface{ project() string }](s *Service) func(context.Context, access.Actor, P) (*Project, error) {
+	return func(ctx context.Context, a access.Actor, in P) (*Project, error) {
+		return s.FindPresent(ctx, a, in.project())
+	}
+}
+
+// FindPresent reads the project that a reference names, for an actor who sees it. A former path sends readers to the present one.
+func (s *Service) FindPresent(ctx context.Context, a access.Actor, ref string) (*Project, error) {
 	p, moved, err := s.FindByRef(ctx, a, ref)
 	if err == nil && moved {
 		return nil, &httpapi.MovedError{Param: "id", To: strconv.FormatInt(p.ID, 10)}

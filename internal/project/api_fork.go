@@ -41,7 +41,7 @@ type forkParams struct {
 
 // loadForkable answers as if there was no project where it may not be forked.
 func (s *Service) loadForkable(ctx context.Context, a access.Actor, p forkParams) (*Project, error) {
-	source, err := s.load(ctx, a, p.ID)
+	source, err := s.FindPresent(ctx, a, p.ID)
 	if err == nil && !source.mayFork(a) {
 		return nil, fault.New(fault.NotFound)
 	}

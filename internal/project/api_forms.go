@@ -14,6 +14,7 @@ import (
 
 	"stithy/internal/group"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/attribute"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/user"
@@ -41,12 +42,12 @@ type basicForm struct {
 	WebURL        string   `json:"web_url"`
 	*codeFields
 	*licenseFields
-	AvatarURL         *string       `json:"avatar_url"`
-	StarCount         int           `json:"star_count"`
-	LastActivityAt    httpapi.Time  `json:"last_activity_at"`
-	Namespace         namespaceForm `json:"namespace"`
-	CustomAttributes  *[]attribute  `json:"custom_attributes,omitempty"`
-	RepositoryStorage string        `json:"repository_storage,omitempty"`
+	AvatarURL         *string           `json:"avatar_url"`
+	StarCount         int               `json:"star_count"`
+	LastActivityAt    httpapi.Time      `json:"last_activity_at"`
+	Namespace         namespaceForm     `json:"namespace"`
+	CustomAttributes  *[]attribute.Form `json:"custom_attributes,omitempty"`
+	RepositoryStorage string            `json:"repository_storage,omitempty"`
 }
 
 // codeFields are for those who may read the code.
@@ -77,11 +78,6 @@ type namespaceForm struct {
 	ParentID  *int64  `json:"parent_id"`
 	AvatarURL *string `json:"avatar_url"`
 	WebURL    string  `json:"web_url"`
-}
-
-type attribute struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
 }
 
 // fullForm is a project with its settings. What the viewer has no business
@@ -259,7 +255,7 @@ type surroundings struct {
 	shares     map[int64][]shareForm
 	sources    map[int64]*Project
 	access     map[int64]memberships
-	attributes map[int64][]attribute
+	attributes map[int64][]attribute.Attribute
 	digests    map[int64]Digest
 }
 
@@ -359,7 +355,7 @@ func (s *Service) around(ctx context.Context, to access.Actor, page []Project, f
 		}
 	}
 	if form.attributes && to.Admin() {
-		around.attributes, err = s.attributesAmong(ctx, ids)
+		around.attributes, err = s.attributes.Among(ctx, ids...)
 	}
 	return around, err
 }
@@ -392,18 +388,6 @@ func (s *Service) accessAmong(ctx context.Context, to access.Actor, ids []int64)
 	return byProject, err
 }
 
-func (s *Service) attributesAmong(ctx context.Context, ids []int64) (map[int64][]attribute, error) {
-	rows, err := postgres.All[struct {
-		ProjectID  int64
-		Key, Value string
-	}](ctx, s.deps.DB, sqlAttributesAmong, ids)
-	byProject := map[int64][]attribute{}
-	for _, r := range rows {
-		byProject[r.ProjectID] = append(byProject[r.ProjectID], attribute{r.Key, r.Value})
-	}
-	return byProject, err
-}
-
 // IdentityForm presents a project where another thing refers to it.
 func (s *Service) IdentityForm(p *Project) IdentityForm {
 	return IdentityForm{
@@ -430,11 +414,7 @@ func (s *Service) basicForm(to access.Actor, p *Project, around surroundings, fo
 		b.RepositoryStorage = p.Storage
 	}
 	if around.attributes != nil {
-		list := around.attributes[p.ID]
-		if list == nil {
-			list = []attribute{}
-		}
-		b.CustomAttributes = &list
+		b.CustomAttributes = new(attribute.Forms(around.attributes[p.ID]))
 	}
 	return b
 }

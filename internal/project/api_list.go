@@ -58,6 +58,7 @@ type filterParams struct {
 	WithProgrammingLanguage string              `param:"with_programming_language" doc:"Only projects that use this language"`
 	Topic                   []string            `param:"topic" split:"comma" doc:"Only projects with all of these topics"`
 	TopicID                 httpapi.Opt[int64]  `param:"topic_id" doc:"Only projects with this topic"`
+	CustomAttributes        map[string]string   `param:"custom_attributes" doc:"Custom attributes that must match; administrators only"`
 	Simple                  bool                `param:"simple" doc:"Show the basic form"`
 	WithCustomAttributes    bool                `param:"with_custom_attributes" doc:"Show custom attributes; administrators only"`
 }
@@ -68,7 +69,7 @@ func (p filterParams) filter() Filter {
 	return Filter{
 		Search: p.Search, SearchNamespaces: p.SearchNamespaces, Archived: p.Archived.Ptr(), Visibility: visibility(p.Visibility),
 		Owned: p.Owned, Starred: p.Starred, MinRole: access.Role(p.MinAccessLevel.Or(0)), WithIssues: p.WithIssuesEnabled,
-		WithMergeRequests: p.WithMergeRequests, Topics: p.Topic,
+		WithMergeRequests: p.WithMergeRequests, Topics: p.Topic, Attributes: p.CustomAttributes,
 		Nothing: p.WithProgrammingLanguage != "" || p.TopicID.Ptr() != nil,
 	}
 }

@@ -26,8 +26,8 @@ const (
 	MergeMethodChanged   Action = "project_merge_method_updated"
 	Forked               Action = "project_fork_operation"
 	ForkCut              Action = "project_fork_relationship_removed"
-	AttributeSet         Action = "project_custom_attribute_updated"
-	AttributeCut         Action = "project_custom_attribute_destroyed"
+	CustomAttributeSet   Action = "project_custom_attribute_updated"
+	CustomAttributeCut   Action = "project_custom_attribute_destroyed"
 )
 
 // Event is an act on a project, published in the transaction that did it.

@@ -3,9 +3,7 @@ package project_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"net/url"
 	"strconv"
 	"sync"
 	"testing"
@@ -13,22 +11,16 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/core/coretest"
 	"stithy/internal/group"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi/httpapitest"
-	"stithy/internal/kit/wire"
-	"stithy/internal/platform/clock"
-	"stithy/internal/platform/jobqueue"
-	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/postgres/postgrestest"
-	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
 	"stithy/internal/project/projecttest"
 	"stithy/internal/setting"
-	"stithy/internal/setting/settingtest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -51,39 +43,17 @@ type fixture struct {
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	w := &fixture{db: postgrestest.New(t), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	now := clock.Clock(func() time.Time { return w.now })
-	names := wire.Names{Service: "svc", Errors: "errsvc"}
-	w.settings = settingtest.New(t, w.db)
-	queue, err := jobqueue.New(w.db, jobqueue.NewRegistry(), log, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	events := bus.New()
-	users := user.New(user.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Hasher: secretbox.NewHasher(1), Clock: now, Log: log,
-		ExternalURL: &url.URL{Scheme: "https", Host: "forge.example"}, Names: names,
-	})
-	var late struct{ group.ProjectLister }
-	w.groups = group.New(group.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: users, Clock: now, Log: log, ExternalURL: "https://forge.example",
-		Projects: &late,
-	})
-	w.projects = project.New(project.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: users, Groups: w.groups, Clock: now, Log: log,
-		ExternalURL: "https://forge.example", Names: names, Outbound: outbound.New(func() outbound.Rules { return outbound.Rules{} }),
-		Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
-	})
-	late.ProjectLister = w.projects
-	bus.On(events, w.projects.OnGroupMarked)
-	bus.On(events, w.projects.OnGroupLowering)
-	bus.On(events, w.projects.OnNamespaceRemoving)
-	bus.On(events, func(_ context.Context, _ pgx.Tx, e project.Removing) error {
+	w := &fixture{now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
+	c := coretest.New(t, coretest.Clock(func() time.Time { return w.now }))
+	w.db, w.settings, w.groups, w.projects = c.DB, c.Settings, c.Groups, c.Projects
+	bus.On(c.Bus, w.projects.OnGroupMarked)
+	bus.On(c.Bus, w.projects.OnGroupLowering)
+	bus.On(c.Bus, w.projects.OnNamespaceRemoving)
+	bus.On(c.Bus, func(_ context.Context, _ pgx.Tx, e project.Removing) error {
 		w.gone = append(w.gone, e.ProjectID)
 		return nil
 	})
-	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	c.Bus.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		if a, ok := e.(bus.Audited); ok {
 			w.mu.Lock()
 			defer w.mu.Unlock()

@@ -2,6 +2,8 @@ package project
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +13,7 @@ import (
 
 	"stithy/internal/grant"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/attribute"
 	"stithy/internal/kit/paging"
 	"stithy/internal/platform/postgres"
 )
@@ -25,6 +28,7 @@ type Filter struct {
 	MinRole                               access.Role
 	WithIssues, WithMergeRequests         bool
 	Topics                                []string
+	Attributes                            map[string]string // for administrators; nobody else learns what they match
 	IDAfter, IDBefore                     int64
 	LastActivityAfter, LastActivityBefore time.Time
 	UpdatedAfter, UpdatedBefore           time.Time
@@ -123,6 +127,9 @@ var orders = map[string]fragment{"name": "p.name", "path": "p.path", "updated_at
 // them, by an index of exactly that; what their namespaces hold, by an index
 // within each; and the single projects that are shared with them.
 func (s *Service) List(ctx context.Context, viewer access.Actor, f Filter, req paging.Request) (paging.Result[Project], error) {
+	if err := attribute.CheckFilter(f.Attributes); err != nil {
+		return paging.Result[Project]{}, err
+	}
 	l := listing{Filter: f, viewer: viewer, order: orders[req.OrderBy], desc: req.Desc}
 	if req.OrderBy == "similarity" && f.Search != "" && viewer.SignedIn() {
 		l.alike, l.Membership, l.desc = true, true, true
@@ -153,6 +160,19 @@ const sqlReach = `
 with mine as materialized (` + grant.Namespaces + `), single as materialized (` + grant.Projects + `)
 select array(select id from mine limit $5) as namespaces, array(select id from single limit $5) as projects,
 	(select count(*) from (select 1 from mine cross join lateral (select 1 from projects p where p.namespace_id = mine.id limit $4) p limit $4) bounded) as held`
+
+// Standing is where a person has at least a role: in all projects of some namespaces, and in single projects.
+type Standing struct{ Namespaces, Projects []int64 }
+
+// StandingFrom finds where an actor has at least a role, for lists of what projects hold.
+func (s *Service) StandingFrom(ctx context.Context, a access.Actor, least access.Role) (Standing, error) {
+	if !a.SignedIn() {
+		return Standing{Namespaces: []int64{}, Projects: []int64{}}, nil
+	}
+	return postgres.One[Standing](ctx, s.deps.DB, sqlStandingFrom, a.ID(), s.today(), least)
+}
+
+const sqlStandingFrom = `select array(` + grant.Namespaces + `) as namespaces, array(` + grant.Projects + `) as projects`
 
 func (l *listing) fetch(ctx context.Context, db postgres.Querier, today time.Time, req paging.Request) (paging.Result[Project], error) {
 	sql, args := l.page(today, req)
@@ -188,7 +208,9 @@ func (l *listing) planned(args []any) []any {
 }
 
 // sought reports whether the list is of what matches a text.
-func (l *listing) sought() bool { return l.Search != "" || len(l.Topics) > 0 }
+func (l *listing) sought() bool {
+	return l.Search != "" || len(l.Topics) > 0 || (l.viewer.Admin() && len(l.Attributes) > 0)
+}
 
 // merged reports whether the list is a merge of parts.
 func (l *listing) merged() bool {
@@ -379,6 +401,11 @@ func (l *listing) where(q *query) {
 	}
 	if len(l.Topics) > 0 {
 		q.add(` and p.topics @> ?::text[]`, l.Topics)
+	}
+	if l.viewer.Admin() {
+		for _, key := range slices.Sorted(maps.Keys(l.Attributes)) {
+			q.add(` and p.id in (select a.project_id from project_custom_attributes a where a.key = ? and a.value = ?)`, key, l.Attributes[key])
+		}
 	}
 	if l.IDAfter != 0 {
 		q.add(` and p.id > ?`, l.IDAfter)

@@ -88,6 +88,19 @@ func (p *Project) Target() access.Target {
 	case !p.Settings.PublicJobs:
 		place.Private = append(place.Private, access.Jobs)
 	}
+	switch p.Features.Issues {
+	case Off:
+		place.Off = append(place.Off, access.Issues)
+	case Members:
+		place.Private = append(place.Private, access.Issues)
+	}
+	// What sorts issues and merge requests is there as long as either is, for whoever uses either.
+	switch issues, requests := p.Features.Issues, p.Features.MergeRequests; {
+	case issues == Off && requests == Off:
+		place.Off = append(place.Off, access.Planning)
+	case issues != Everyone && requests != Everyone:
+		place.Private = append(place.Private, access.Planning)
+	}
 	if p.Settings.PublicJobs {
 		place.Lowered = map[access.Ability]access.Role{
 			access.ReadPipelines: access.Guest, access.ReadJobs: access.Guest, access.ViewJobs: access.Guest, access.DownloadArtifacts: access.Guest,

@@ -109,7 +109,6 @@ select p.id,
 	(select max(m.access_level) from members m where m.user_id = $1 and m.namespace_id = any(n.lineage) and m.requested_at is null
 		and (m.expires_at is null or m.expires_at > $2::date)) as through_group
 from projects p join namespaces n on n.id = p.namespace_id where p.id = any($3::bigint[])`
-	sqlAttributesAmong = `select project_id, key, value from project_custom_attributes where project_id = any($1::bigint[]) order by project_id, key`
 
 	// sqlRelatives are the groups above a project.
 	sqlRelatives = `
@@ -162,12 +161,13 @@ const (
 	sqlCountTargets = `select count(*) from (select 1` + fromTargets + ` limit $7) bounded`
 )
 
-const attributeColumns = `a.project_id, a.key, a.value, a.updated_at`
-
 const (
-	sqlAttributes      = `select ` + attributeColumns + ` from project_custom_attributes a where a.project_id = $1 order by a.key limit $2`
-	sqlAttribute       = `select ` + attributeColumns + ` from project_custom_attributes a where a.project_id = $1 and a.key = $2`
-	sqlCountAttributes = `select count(*) from project_custom_attributes where project_id = $1 and key <> $2`
+	sqlAttributes = `
+select a.project_id as owner_id, a.key, a.value, a.updated_at from project_custom_attributes a
+where a.project_id = any($1::bigint[]) order by a.project_id, a.key limit $2`
+	sqlAttribute = `
+select a.project_id as owner_id, a.key, a.value, a.updated_at from project_custom_attributes a where a.project_id = $1 and a.key = $2`
+	sqlOtherAttributes = `select count(*) from project_custom_attributes where project_id = $1 and key <> $2`
 	sqlPutAttribute    = `
 insert into project_custom_attributes (project_id, key, value, created_at, updated_at) values ($1, $2, $3, $4, $4)
 on conflict (project_id, key) do update set value = excluded.value, updated_at = excluded.updated_at`

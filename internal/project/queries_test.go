@@ -21,8 +21,8 @@ func TestEveryQueryPrepares(t *testing.T) {
 		sqlByID, sqlAmong, sqlLockTied, sqlLockTiedTree, sqlSourceOpenness, sqlLockForks, sqlCutMarked, sqlStanding, sqlSourcesOfTree, sqlNamespaceOf, sqlPersonal, sqlLockCount, sqlCountIn, sqlNameTaken, sqlInsert, sqlUpdate,
 		sqlSetArchived, sqlSetSource, sqlAddForks, sqlCutForks, sqlDescends, sqlStar, sqlUnstar, sqlAddStars, sqlMark, sqlMarkedLock,
 		sqlDelete, sqlIn, sqlMarkTree, sqlLowerTree, sqlCutTree, sqlRecountTree, sqlRecount, sqlSharesAmong, sqlAccessAmong,
-		sqlAttributesAmong, sqlRelatives, sqlInvited, sqlTargets, sqlCountTargets, sqlReach, sqlAttributes, sqlAttribute,
-		sqlCountAttributes, sqlPutAttribute, sqlDeleteAttribute,
+		sqlRelatives, sqlInvited, sqlTargets, sqlCountTargets, sqlReach, sqlAttributes, sqlAttribute,
+		sqlOtherAttributes, sqlPutAttribute, sqlDeleteAttribute,
 	} {
 		if _, err := tx.Prepare(t.Context(), "", sql); err != nil {
 			t.Errorf("%v in %s", err, sql)

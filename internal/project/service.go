@@ -10,6 +10,7 @@ import (
 
 	"stithy/internal/group"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/attribute"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
@@ -41,10 +42,17 @@ type Deps struct {
 }
 
 // Service is the use cases of projects.
-type Service struct{ deps Deps }
+type Service struct {
+	deps       Deps
+	attributes *attribute.Store[*Project]
+}
 
 // New puts the room together.
-func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
+func New(d Deps) *Service {
+	s := &Service{deps: deps.Complete(d)}
+	s.attributes = newAttributes(s)
+	return s
+}
 
 func (s *Service) today() time.Time { return s.deps.Clock.Now().UTC() }
 

@@ -267,6 +267,21 @@ func TestCustomAttributesAreForAdministrators(t *testing.T) {
 			}
 		}
 	}
+	projecttest.New(t, w.db, w.ada.NamespaceID, projecttest.Visible(access.Public))
+	for query, want := range map[string]int{"cost]=4": 1, "cost]=5": 0, "price]=4": 0, "cost]=4&custom_attributes[price]=4": 0} {
+		path := "/projects?simple=true&custom_attributes[" + query
+		if got := httpapitest.JSON[[]any](t, as.Do(t, "GET", path, nil).WantStatus(t, http.StatusOK)); len(got) != want {
+			t.Errorf("%s: an administrator finds %d projects", path, len(got))
+		}
+		if got := httpapitest.JSON[[]any](t, w.as(w.ada).Do(t, "GET", path, nil).WantStatus(t, http.StatusOK)); len(got) != 2 {
+			t.Errorf("%s: somebody else finds %d projects", path, len(got))
+		}
+	}
+	many := "/projects?"
+	for n := range 11 {
+		many += fmt.Sprintf("custom_attributes[k%d]=v&", n)
+	}
+	as.Do(t, "GET", many, nil).WantStatus(t, http.StatusBadRequest)
 	for _, c := range []struct{ method, path string }{{"GET", to}, {"GET", to + "/cost"}, {"PUT", to + "/cost"}, {"DELETE", to + "/cost"}} {
 		w.as(w.ada).Do(t, c.method, c.path, nil).Want(t, http.StatusForbidden, forbidden)
 		w.Do(t, c.method, c.path, nil).Want(t, http.StatusUnauthorized, unauthorized)

@@ -2,29 +2,21 @@ package signin_test
 
 import (
 	"fmt"
-	"log/slog"
 	"net/netip"
-	"net/url"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/core/coretest"
 	"stithy/internal/kit/bus"
-	"stithy/internal/kit/wire"
-	"stithy/internal/platform/clock"
-	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/mail"
 	"stithy/internal/platform/mail/mailtest"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/setting"
-	"stithy/internal/setting/settingtest"
 	"stithy/internal/signin"
-	"stithy/internal/token"
-	"stithy/internal/token/tokentest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -61,33 +53,18 @@ var (
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	w := &fixture{db: postgrestest.New(t), sink: mailtest.New(t), now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC)}
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	now := clock.Clock(w.clock)
-	home := &url.URL{Scheme: "https", Host: "forge.example"}
-	names := wire.Names{Service: "svc", Errors: "errsvc"}
-	events, box := bus.New(), secretbox.Random()
-	queue, err := jobqueue.New(w.db, jobqueue.NewRegistry(), log, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := &fixture{sink: mailtest.New(t), now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC)}
+	c := coretest.New(t, coretest.Clock(w.clock))
+	w.db, w.settings, w.users = c.DB, c.Settings, c.Users
 	post, err := mail.New(w.sink.URL, "noreply@forge.example")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.settings = settingtest.New(t, w.db)
-	w.users = user.New(user.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Hasher: secretbox.NewHasher(2), Clock: now, Log: log, ExternalURL: home, Names: names,
-	})
-	tokens := token.New(token.Deps{
-		DB: w.db, Bus: events, Box: box, Settings: w.settings, Users: w.users, Clock: now, Log: log, ExternalURL: home, Names: names,
-		OAuth: tokentest.NoResolver{}, Jobs: tokentest.NoResolver{},
-	})
 	w.Service = signin.New(signin.Deps{
-		DB: w.db, Bus: events, Queue: queue, Box: box, Settings: w.settings, Users: w.users, Tokens: tokens, Mail: post, Clock: now, Log: log,
-		ExternalURL: home, Names: names,
+		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens, Mail: post, Clock: c.Clock,
+		Log: c.Log, ExternalURL: c.ExternalURL, Names: c.Instance.Names,
 	})
-	bus.On(events, w.OnUser)
+	bus.On(c.Bus, w.OnUser)
 	return w
 }
 

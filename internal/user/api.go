@@ -28,13 +28,16 @@ func (r Ref) user() int64 { return r.ID }
 func On[P interface{ user() int64 }, R any](
 	s *Service, spec httpapi.Spec, handle func(context.Context, httpapi.Call[*User, P]) (R, error),
 ) httpapi.Endpoint {
-	load := func(ctx context.Context, a access.Actor, in P) (*User, error) {
+	return httpapi.On(spec, load[P](s, spec), handle)
+}
+
+func load[P interface{ user() int64 }](s *Service, spec httpapi.Spec) func(context.Context, access.Actor, P) (*User, error) {
+	return func(ctx context.Context, a access.Actor, in P) (*User, error) {
 		if err := access.Check(a, spec.Needs); err != nil && spec.AfterParams {
 			return nil, nil // refused after the parameters, whether the account exists or not
 		}
 		return s.Find(ctx, in.user())
 	}
-	return httpapi.On(spec, load, handle)
 }
 
 // Endpoints lists the REST surface of this room.
@@ -42,12 +45,12 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 	own := []httpapi.Endpoint{
 		httpapi.Do(httpapi.Spec{
 			Route: "GET /users", Needs: access.Anyone, Scopes: readUser, Summary: "List users.",
-			Forms: []any{publicUser{}, adminUser{}},
+			Forms: []any{publicForm{}, adminForm{}},
 			Note:  "Paging by offset is deprecated; use keyset pagination.",
 		}, s.handleList),
 		httpapi.Do(httpapi.Spec{
 			Route: "GET /users/{id:digits}", Needs: access.ReadProfiles, Scopes: readUser, Limit: "users_get_by_id",
-			Summary: "Get a user.", Forms: []any{profile{}, adminUser{}},
+			Summary: "Get a user.", Forms: []any{profileForm{}, adminForm{}},
 		}, s.handleGet),
 		httpapi.Do(httpapi.Spec{
 			Route: "POST /users", Needs: access.Administer, AfterParams: true, Status: http.StatusCreated, MaxBody: 1 << 20,
@@ -66,7 +69,7 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 		}, s.handleDeleteIdentity),
 		httpapi.Do(httpapi.Spec{
 			Route: "GET /user", Needs: access.SignIn, Scopes: readUser, Account: true, Summary: "Get the authenticated user.",
-			Forms: []any{selfUser{}, adminUser{}},
+			Forms: []any{selfForm{}, adminForm{}},
 		}, s.handleSelf),
 		httpapi.Do(httpapi.Spec{
 			Route: "GET /user/activities", Needs: access.Administer, Scopes: readUser, Summary: "List when users were last active.",
@@ -100,7 +103,7 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 		s.followEndpoints(), s.statusEndpoints(), s.preferenceEndpoints())
 }
 
-type success struct {
+type successForm struct {
 	Message string `json:"message"`
 }
 
@@ -110,11 +113,11 @@ func (s *Service) decision(verb, summary, refusal string, status int, do func(co
 	return httpapi.Do(httpapi.Spec{
 		Route: "POST /users/{id:digits}/" + verb, Needs: access.SignIn, Status: status, Summary: summary,
 		ExtraRefusals: "administrators only",
-	}, func(ctx context.Context, call httpapi.Call[httpapi.None, Ref]) (success, error) {
+	}, func(ctx context.Context, call httpapi.Call[httpapi.None, Ref]) (successForm, error) {
 		if !call.Actor.Admin() {
-			return success{}, fault.WithMessage(fault.Forbidden, "%s", refusal)
+			return successForm{}, fault.WithMessage(fault.Forbidden, "%s", refusal)
 		}
-		return success{Message: "Success"}, do(ctx, call.Actor, call.Params.ID)
+		return successForm{Message: "Success"}, do(ctx, call.Actor, call.Params.ID)
 	})
 }
 
@@ -240,19 +243,9 @@ func (s *Service) around(ctx context.Context, a access.Actor, users []User, attr
 		}
 	}
 	if attributes {
-		around.attributes = map[int64][]attribute{}
-		rows, err := postgres.All[struct {
-			UserID     int64
-			Key, Value string
-		}](ctx, s.deps.DB, sqlAttributesAmong, ids)
-		if err != nil {
-			return around, err
-		}
-		for _, r := range rows {
-			around.attributes[r.UserID] = append(around.attributes[r.UserID], attribute{r.Key, r.Value})
-		}
+		around.attributes, err = s.attributes.Among(ctx, ids...)
 	}
-	return around, nil
+	return around, err
 }
 
 type getParams struct {
@@ -378,14 +371,14 @@ func (p createParams) Validate() []string {
 	return allOrNone(p.ExternUID, p.Provider)
 }
 
-func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[httpapi.None, createParams]) (adminUser, error) {
+func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[httpapi.None, createParams]) (adminForm, error) {
 	p := call.Params
 	a := p.attributes(s.deps.Paid)
 	a.Email, a.Name, a.Username = &p.Email, &p.Name, &p.Username
 	a.RandomPassword, a.MailReset, a.Confirmed = p.ForceRandomPassword || p.ResetPassword, p.ResetPassword, p.SkipConfirmation
 	u, err := s.Create(ctx, call.Actor, a)
 	if err != nil {
-		return adminUser{}, err
+		return adminForm{}, err
 	}
 	return s.shown(ctx, call.Actor, u)
 }
@@ -402,7 +395,7 @@ type updateParams struct {
 // Validate asks for both halves of an identity.
 func (p updateParams) Validate() []string { return allOrNone(p.ExternUID, p.Provider) }
 
-func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[*User, updateParams]) (adminUser, error) {
+func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[*User, updateParams]) (adminForm, error) {
 	p := call.Params
 	a := p.attributes(s.deps.Paid)
 	a.Email, a.Name, a.Username, a.Confirmed = p.Email.Ptr(), text(p.Name), p.Username.Ptr(), p.SkipReconfirmation
@@ -411,13 +404,13 @@ func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[*User, upd
 	}
 	u, err := s.Update(ctx, call.Actor, call.Subject.ID, a)
 	if err != nil {
-		return adminUser{}, err
+		return adminForm{}, err
 	}
 	return s.shown(ctx, call.Actor, u)
 }
 
 // shown presents one account to the administrator who changed it.
-func (s *Service) shown(ctx context.Context, a access.Actor, u *User) (adminUser, error) {
+func (s *Service) shown(ctx context.Context, a access.Actor, u *User) (adminForm, error) {
 	around, err := s.around(ctx, a, []User{*u}, false)
 	return s.adminForm(u, a, around), err
 }
@@ -449,17 +442,17 @@ type activityParams struct {
 	From time.Time `param:"from" format:"date" doc:"First day; six months ago when absent"`
 }
 
-func (s *Service) handleActivities(ctx context.Context, call httpapi.Call[httpapi.None, activityParams]) (httpapi.List[activity], error) {
+func (s *Service) handleActivities(ctx context.Context, call httpapi.Call[httpapi.None, activityParams]) (httpapi.List[activityForm], error) {
 	req, err := call.Params.Request()
 	if err != nil {
-		return httpapi.List[activity]{}, err
+		return httpapi.List[activityForm]{}, err
 	}
 	from := call.Params.From
 	if from.IsZero() {
 		from = s.deps.Clock.Now().UTC().AddDate(0, -6, 0)
 	}
 	page, err := s.Activities(ctx, from, req)
-	return httpapi.ListOf(req, page, func(a Activity) activity {
-		return activity{a.Username, httpapi.Date(a.LastActivityOn), httpapi.Date(a.LastActivityOn)}
+	return httpapi.ListOf(req, page, func(a Activity) activityForm {
+		return activityForm{a.Username, httpapi.Date(a.LastActivityOn), httpapi.Date(a.LastActivityOn)}
 	}), err
 }

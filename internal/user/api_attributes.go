@@ -1,70 +1,23 @@
 package user
 
 import (
-	"context"
-
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/attribute"
 	"stithy/internal/kit/httpapi"
 )
 
-func (s *Service) attributeEndpoints() []httpapi.Endpoint {
-	return []httpapi.Endpoint{
-		On(s, httpapi.Spec{
-			Route: "GET /users/{id:digits}/custom_attributes", Needs: access.Administer, Scopes: readUser,
-			Summary: "List the custom attributes of a user.",
-		}, s.handleAttributes),
-		httpapi.On(httpapi.Spec{
-			Route: "GET /users/{id:digits}/custom_attributes/{key}", Needs: access.Administer, Scopes: readUser,
-			Summary: "Get a custom attribute of a user.",
-		}, s.loadAttribute, handleAttribute),
-		On(s, httpapi.Spec{
-			Route: "PUT /users/{id:digits}/custom_attributes/{key}", Needs: access.Administer, AfterParams: true, Scopes: readUser,
-			Summary: "Set a custom attribute of a user.",
-		}, s.handleSetAttribute),
-		httpapi.On(httpapi.Spec{
-			Route: "DELETE /users/{id:digits}/custom_attributes/{key}", Needs: access.Administer, Scopes: readUser,
-			Summary: "Remove a custom attribute from a user.",
-		}, s.loadAttribute, s.handleRemoveAttribute),
-	}
-}
-
 type attributeRef struct {
 	Ref
-	Key string `param:"key" doc:"Key of the custom attribute"`
+	attribute.KeyParam
 }
 
-type setAttributeParams struct {
+type attributeValue struct {
 	attributeRef
-	Value string `param:"value" required:"true" doc:"Value of the custom attribute"`
+	attribute.ValueParam
 }
 
-func (s *Service) loadAttribute(ctx context.Context, _ access.Actor, p attributeRef) (CustomAttribute, error) {
-	u, err := s.Find(ctx, p.ID)
-	if err != nil {
-		return CustomAttribute{}, err
-	}
-	return s.FindCustomAttribute(ctx, u.ID, p.Key)
-}
-
-func (s *Service) handleAttributes(ctx context.Context, call httpapi.Call[*User, Ref]) ([]attribute, error) {
-	all, err := s.CustomAttributes(ctx, call.Subject.ID)
-	forms := make([]attribute, len(all))
-	for i, a := range all {
-		forms[i] = attribute{Key: a.Key, Value: a.Value}
-	}
-	return forms, err
-}
-
-func handleAttribute(_ context.Context, call httpapi.Call[CustomAttribute, attributeRef]) (attribute, error) {
-	return attribute{Key: call.Subject.Key, Value: call.Subject.Value}, nil
-}
-
-func (s *Service) handleSetAttribute(ctx context.Context, call httpapi.Call[*User, setAttributeParams]) (attribute, error) {
-	p := call.Params
-	err := s.SetCustomAttribute(ctx, call.Actor, call.Subject.ID, p.Key, p.Value)
-	return attribute{Key: p.Key, Value: p.Value}, err
-}
-
-func (s *Service) handleRemoveAttribute(ctx context.Context, call httpapi.Call[CustomAttribute, attributeRef]) (httpapi.NoContent, error) {
-	return httpapi.NoContent{}, s.RemoveCustomAttribute(ctx, call.Actor, call.Subject)
+func (s *Service) attributeEndpoints() []httpapi.Endpoint {
+	set := httpapi.Spec{Route: "/users/{id:digits}", Scopes: readUser, Needs: access.Administer, AfterParams: true}
+	plain := httpapi.Spec{Needs: access.Administer}
+	return attribute.Endpoints(s.attributes, set, "user", load[Ref](s, plain), load[attributeRef](s, plain), load[attributeValue](s, set))
 }

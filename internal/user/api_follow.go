@@ -31,32 +31,32 @@ func (s *Service) followEndpoints() []httpapi.Endpoint {
 	}
 }
 
-func (s *Service) handleFollow(ctx context.Context, call httpapi.Call[*User, Ref]) (publicUser, error) {
+func (s *Service) handleFollow(ctx context.Context, call httpapi.Call[*User, Ref]) (publicForm, error) {
 	return s.publicForm(call.Subject), s.Follow(ctx, call.Actor.ID(), call.Subject.ID)
 }
 
-func (s *Service) handleUnfollow(ctx context.Context, call httpapi.Call[*User, Ref]) (publicUser, error) {
+func (s *Service) handleUnfollow(ctx context.Context, call httpapi.Call[*User, Ref]) (publicForm, error) {
 	return s.publicForm(call.Subject), s.StopFollowing(ctx, call.Actor.ID(), call.Subject.ID)
 }
 
-func (s *Service) handleFollowers(ctx context.Context, call httpapi.Call[*User, refPage]) (httpapi.List[publicUser], error) {
+func (s *Service) handleFollowers(ctx context.Context, call httpapi.Call[*User, refPage]) (httpapi.List[publicForm], error) {
 	return s.followPage(ctx, call, s.Followers)
 }
 
-func (s *Service) handleFollowing(ctx context.Context, call httpapi.Call[*User, refPage]) (httpapi.List[publicUser], error) {
+func (s *Service) handleFollowing(ctx context.Context, call httpapi.Call[*User, refPage]) (httpapi.List[publicForm], error) {
 	return s.followPage(ctx, call, s.Following)
 }
 
 func (s *Service) followPage(
 	ctx context.Context, call httpapi.Call[*User, refPage],
 	list func(context.Context, int64, paging.Request) (paging.Result[Brief], error),
-) (httpapi.List[publicUser], error) {
+) (httpapi.List[publicForm], error) {
 	req, err := call.Params.Request()
 	if err != nil {
-		return httpapi.List[publicUser]{}, err
+		return httpapi.List[publicForm]{}, err
 	}
 	if !call.Subject.ShowsProfile(call.Actor) {
-		return httpapi.List[publicUser]{}, fault.NotFoundf("User")
+		return httpapi.List[publicForm]{}, fault.NotFoundf("User")
 	}
 	page, err := list(ctx, call.Subject.ID, req)
 	return httpapi.ListOf(req, page, s.briefForm), err

@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/attribute"
 	"stithy/internal/kit/httpapi"
 )
 
-// publicUser is an account as everyone sees it.
-type publicUser struct {
+// publicForm is an account as everyone sees it.
+type publicForm struct {
 	ID        int64   `json:"id"`
 	Username  string  `json:"username"`
 	Name      string  `json:"name"`
@@ -18,10 +19,10 @@ type publicUser struct {
 	WebURL    string  `json:"web_url"`
 }
 
-// profile is what people who are signed in see beyond that. What a private
+// profileForm is what people who are signed in see beyond that. What a private
 // profile hides is left out, not null.
-type profile struct {
-	publicUser
+type profileForm struct {
+	publicForm
 	CreatedAt       *httpapi.Time `json:"created_at,omitempty"`
 	Bio             string        `json:"bio"`
 	Bot             bool          `json:"bot"`
@@ -42,9 +43,9 @@ type profile struct {
 	LocalTime       string        `json:"local_time"`
 }
 
-// selfUser is what people see of themselves.
-type selfUser struct {
-	profile
+// selfForm is what people see of themselves.
+type selfForm struct {
+	profileForm
 	LastSignInAt     *httpapi.Time `json:"last_sign_in_at"`
 	ConfirmedAt      *httpapi.Time `json:"confirmed_at"`
 	LastActivityOn   *httpapi.Date `json:"last_activity_on"`
@@ -87,16 +88,16 @@ type scim struct {
 	Active    bool   `json:"active"`
 }
 
-// adminUser is what administrators see.
-type adminUser struct {
-	selfUser
-	IsAdmin             bool          `json:"is_admin"`
-	Note                string        `json:"note"`
-	NamespaceID         int64         `json:"namespace_id"`
-	CreatedBy           *publicUser   `json:"created_by"`
-	EmailResetOfferedAt *httpapi.Time `json:"email_reset_offered_at"`
-	CustomAttributes    *[]attribute  `json:"custom_attributes,omitempty"`
-	HighestRole         *int          `json:"highest_role,omitempty"` // of a single account
+// adminForm is what administrators see.
+type adminForm struct {
+	selfForm
+	IsAdmin             bool              `json:"is_admin"`
+	Note                string            `json:"note"`
+	NamespaceID         int64             `json:"namespace_id"`
+	CreatedBy           *publicForm       `json:"created_by"`
+	EmailResetOfferedAt *httpapi.Time     `json:"email_reset_offered_at"`
+	CustomAttributes    *[]attribute.Form `json:"custom_attributes,omitempty"`
+	HighestRole         *int              `json:"highest_role,omitempty"` // of a single account
 	*signIns
 }
 
@@ -108,31 +109,26 @@ type signIns struct {
 	SignInCount     int     `json:"sign_in_count"`
 }
 
-type attribute struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
-}
-
-type activity struct {
+type activityForm struct {
 	Username       string       `json:"username"`
 	LastActivityOn httpapi.Date `json:"last_activity_on"`
 	LastActivityAt httpapi.Date `json:"last_activity_at"`
 }
 
 // publicForm presents an account to everyone.
-func (s *Service) publicForm(u *User) publicUser { return s.briefForm(u.Brief()) }
+func (s *Service) publicForm(u *User) publicForm { return s.briefForm(u.Brief()) }
 
-func (s *Service) briefForm(b Brief) publicUser {
-	p := publicUser{ID: b.ID, Username: b.Username, Name: b.Name, State: b.State, Locked: b.LockedAt != nil, WebURL: s.baseURL + "/" + b.Username}
+func (s *Service) briefForm(b Brief) publicForm {
+	p := publicForm{ID: b.ID, Username: b.Username, Name: b.Name, State: b.State, Locked: b.LockedAt != nil, WebURL: s.baseURL + "/" + b.Username}
 	if b.Avatar != "" {
 		p.AvatarURL = new(s.baseURL + "/uploads/-/system/user/avatar/" + formatID(b.ID) + "/" + b.Avatar)
 	}
 	return p
 }
 
-func (s *Service) profileForm(u *User, to access.Actor, followed bool) profile {
-	p := profile{
-		publicUser: s.publicForm(u), Bio: u.Bio, Bot: u.Bot(), Location: nonEmpty(u.Location), PublicEmail: u.PublicEmail,
+func (s *Service) profileForm(u *User, to access.Actor, followed bool) profileForm {
+	p := profileForm{
+		publicForm: s.publicForm(u), Bio: u.Bio, Bot: u.Bot(), Location: nonEmpty(u.Location), PublicEmail: u.PublicEmail,
 		Skype: u.Skype, Linkedin: u.Linkedin, Twitter: u.Twitter, Discord: u.Discord, WebsiteURL: u.WebsiteURL,
 		Organization: u.Organization, JobTitle: u.JobTitle, Pronouns: u.Pronouns,
 		WorkInformation: u.WorkInformation(), LocalTime: localTime(u.Timezone, s.deps.Clock.Now()),
@@ -144,9 +140,9 @@ func (s *Service) profileForm(u *User, to access.Actor, followed bool) profile {
 	return p
 }
 
-func (s *Service) selfForm(u *User, to access.Actor, followed bool) selfUser {
-	form := selfUser{
-		profile: s.profileForm(u, to, followed), LastSignInAt: httpapi.At(u.LastSignInAt), ConfirmedAt: httpapi.At(u.ConfirmedAt),
+func (s *Service) selfForm(u *User, to access.Actor, followed bool) selfForm {
+	form := selfForm{
+		profileForm: s.profileForm(u, to, followed), LastSignInAt: httpapi.At(u.LastSignInAt), ConfirmedAt: httpapi.At(u.ConfirmedAt),
 		LastActivityOn: httpapi.Day(u.LastActivityOn), Email: u.Email, ThemeID: u.ThemeID, ColorSchemeID: u.ColorSchemeID,
 		ProjectsLimit: u.ProjectsLimit, CurrentSignInAt: httpapi.At(u.CurrentSignInAt), Identities: make([]identity, len(u.Identities)),
 		CanCreateGroup: u.CanCreateGroup, CanCreateProject: u.ProjectsLimit > 0, TwoFactorEnabled: u.TwoFactorEnabled,
@@ -168,12 +164,12 @@ func (s *Service) selfForm(u *User, to access.Actor, followed bool) selfUser {
 type surroundings struct {
 	creators   map[int64]Brief
 	followed   map[int64]bool
-	attributes map[int64][]attribute
+	attributes map[int64][]attribute.Attribute
 }
 
-func (s *Service) adminForm(u *User, to access.Actor, around surroundings) adminUser {
-	form := adminUser{
-		selfUser: s.selfForm(u, to, around.followed[u.ID]), IsAdmin: u.Admin, Note: u.Note, NamespaceID: u.NamespaceID,
+func (s *Service) adminForm(u *User, to access.Actor, around surroundings) adminForm {
+	form := adminForm{
+		selfForm: s.selfForm(u, to, around.followed[u.ID]), IsAdmin: u.Admin, Note: u.Note, NamespaceID: u.NamespaceID,
 		EmailResetOfferedAt: httpapi.At(u.EmailResetOfferedAt),
 	}
 	if u.CreatedByID != nil {
@@ -187,22 +183,18 @@ func (s *Service) adminForm(u *User, to access.Actor, around surroundings) admin
 		form.Plan, form.Trial = new("default"), new(false)
 	}
 	if around.attributes != nil {
-		list := around.attributes[u.ID]
-		if list == nil {
-			list = []attribute{}
-		}
-		form.CustomAttributes = &list
+		form.CustomAttributes = new(attribute.Forms(around.attributes[u.ID]))
 	}
 	return form
 }
 
-func (s *Service) listedForm(u *User, to access.Actor, around surroundings) adminUser {
+func (s *Service) listedForm(u *User, to access.Actor, around surroundings) adminForm {
 	form := s.adminForm(u, to, around)
 	form.signIns = &signIns{CurrentSignInIP: u.CurrentSignInIP, LastSignInIP: u.LastSignInIP, SignInCount: u.SignInCount}
 	return form
 }
 
-func (s *Service) singleForm(u *User, to access.Actor, around surroundings) adminUser {
+func (s *Service) singleForm(u *User, to access.Actor, around surroundings) adminForm {
 	form := s.listedForm(u, to, around)
 	form.HighestRole = new(0)
 	return form

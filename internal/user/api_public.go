@@ -8,14 +8,14 @@ import (
 )
 
 // Public is an account as everyone sees it, for the forms of other rooms.
-type Public = publicUser
+type Public = publicForm
 
 // PublicForm presents an account to everyone.
 func (s *Service) PublicForm(b Brief) Public { return s.briefForm(b) }
 
 // Profile is an account as people who are signed in see it, for the forms of
 // other rooms. What a private profile hides is left out.
-type Profile = profile
+type Profile = profileForm
 
 // Profiles presents some accounts by their ids. Those that are gone are left
 // out.

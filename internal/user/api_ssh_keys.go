@@ -66,7 +66,7 @@ type sshKeyForm struct {
 
 type ownedSSHKeyForm struct {
 	sshKeyForm
-	User publicUser `json:"user"`
+	User publicForm `json:"user"`
 }
 
 // sshKeyForm presents a key whose comment says whose it is. The key may end up

@@ -5,54 +5,39 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"stithy/internal/audit"
+	"stithy/internal/core"
+	"stithy/internal/core/coretest"
 	"stithy/internal/kit/access"
-	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi/httpapitest"
-	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/postgres/postgrestest"
-	"stithy/internal/platform/secretbox"
-	"stithy/internal/setting/settingtest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
 
 // fixture is an instance with one administrator.
 type fixture struct {
-	db       *postgres.DB
-	users    *user.Service
-	registry *jobqueue.Registry
-	queue    *jobqueue.Queue
-	client   *httpapitest.Client
-	root     *user.User
-	log      *bytes.Buffer
+	db     *postgres.DB
+	users  *user.Service
+	queue  *jobqueue.Queue
+	client *httpapitest.Client
+	root   *user.User
+	log    *bytes.Buffer
 }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &fixture{db: postgrestest.New(t), registry: jobqueue.NewRegistry(), log: &bytes.Buffer{}}
-	log := slog.New(slog.NewTextHandler(w.log, nil))
-	var err error
-	if w.queue, err = jobqueue.New(w.db, w.registry, log, 2); err != nil {
-		t.Fatal(err)
-	}
-	names := wire.Names{Service: "svc", Errors: "errsvc"}
-	events := bus.New()
-	events.OnAny(audit.New(audit.Deps{DB: w.db, Clock: clock.System(), Names: names}).Record)
-	external, _ := url.Parse("https://forge.example")
-	w.users = user.New(user.Deps{
-		DB: w.db, Bus: events, Queue: w.queue, Settings: settingtest.New(t, w.db), Hasher: secretbox.NewHasher(2),
-		Clock: clock.System(), Log: log, ExternalURL: external, Names: names, Paid: true,
-	})
-	w.users.Register(w.registry)
+	w := &fixture{log: &bytes.Buffer{}}
+	c := coretest.New(t, coretest.Clock(clock.System()), func(d *core.Deps) { d.Log = slog.New(slog.NewTextHandler(w.log, nil)) })
+	w.db, w.users, w.queue = c.DB, c.Users, c.Queue
+	w.users.Register(c.Registry)
+	c.Bus.OnAny(audit.New(audit.Deps{DB: w.db, Clock: c.Clock, Names: c.Instance.Names}).Record)
 	w.client = httpapitest.Serve(t, w.users.Endpoints()...)
 	w.root = usertest.New(t, w.db, usertest.Named("root"), usertest.Admin())
 	return w
@@ -405,7 +390,7 @@ func TestCustomAttributesNarrowTheListAndAreShownWhenAskedFor(t *testing.T) {
 		id         int64
 		key, value string
 	}{{ann.ID, "team", "red"}, {ann.ID, "floor", "3"}, {bob.ID, "team", "blue"}, {bob.ID, "floor", "3"}} {
-		if err := w.users.SetCustomAttribute(t.Context(), access.Actor{Person: w.root.Person()}, a.id, a.key, a.value); err != nil {
+		if err := w.users.Attributes().Set(t.Context(), access.Actor{Person: w.root.Person()}, a.id, a.key, a.value); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"stithy/internal/kit/attribute"
 	"stithy/internal/kit/fault"
 )
 
@@ -19,7 +20,18 @@ func TestACustomAttributeIsSetChangedShownAndRemoved(t *testing.T) {
 	root.Do(t, "GET", all, nil).Want(t, http.StatusOK, `[{"key":"a/b","value":"\u003cx\u003e"},{"key":"team","value":"blue"}]`)
 	root.Do(t, "GET", all+"/team", nil).Want(t, http.StatusOK, `{"key":"team","value":"blue"}`)
 	root.Do(t, "GET", path("users", b.bob, "custom_attributes", "team"), nil).Want(t, http.StatusNotFound, `{"message":"404 Not found"}`)
+	for _, method := range []string{"GET", "PUT", "DELETE"} {
+		b.as(b.ada).Do(t, method, all+"/team", form("value", "mine")).WantStatus(t, http.StatusForbidden)
+	}
+	root.With("If-Unmodified-Since", "Sun, 01 Mar 2020 00:00:00 GMT").Do(t, "DELETE", all+"/team", nil).WantStatus(t, http.StatusPreconditionFailed)
+	seen, err := b.Attributes().Find(t.Context(), b.ada.ID, "team")
+	if err != nil {
+		t.Fatal(err)
+	}
 	root.Do(t, "DELETE", all+"/team", nil).Want(t, http.StatusNoContent, "")
+	if err := b.Attributes().Remove(t.Context(), actor(b.root), seen); !fault.Is(err, fault.NotFound) {
+		t.Errorf("what somebody else removed meanwhile: %v", err)
+	}
 	for _, method := range []string{"GET", "DELETE"} {
 		root.Do(t, method, all+"/team", nil).Want(t, http.StatusNotFound, `{"message":"404 Not found"}`)
 	}
@@ -37,6 +49,7 @@ func TestACustomAttributeThatBreaksARuleIsRefused(t *testing.T) {
 	long := strings.Repeat("é", 256)
 	root.Do(t, "PUT", all+"/k", nil).Want(t, http.StatusBadRequest, `{"error":"value is missing"}`)
 	root.Do(t, "PUT", all+"/k", form("value", " ")).Want(t, http.StatusBadRequest, `{"message":{"value":["can't be blank"]}}`)
+	root.Do(t, "PUT", all+"/k", form("value", strings.Repeat("é", 255))).WantStatus(t, http.StatusOK)
 	root.Do(t, "PUT", all+"/k", form("value", long)).Want(t, http.StatusBadRequest, `{"message":{"value":["is too long (maximum is 255 characters)"]}}`)
 	root.Do(t, "PUT", all+"/"+strings.Repeat("k", 256), form("value", "v")).Want(t, http.StatusBadRequest,
 		`{"message":{"key":["is too long (maximum is 255 characters)"]}}`)
@@ -49,13 +62,35 @@ func TestAnAccountHasSoManyCustomAttributesAndNoMore(t *testing.T) {
 		select $1, 'k' || n, 'v', now(), now() from generate_series(1, 1000) n`, b.ada.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.SetCustomAttribute(t.Context(), actor(b.root), b.ada.ID, "one-more", "v"); !fault.Is(err, fault.Rejected) {
+	if err := b.Attributes().Set(t.Context(), actor(b.root), b.ada.ID, "one-more", "v"); !fault.Is(err, fault.Rejected) {
 		t.Errorf("one more: %v", err)
 	}
-	if err := b.SetCustomAttribute(t.Context(), actor(b.root), b.ada.ID, "k7", "changed"); err != nil {
+	if err := b.Attributes().Set(t.Context(), actor(b.root), b.ada.ID, "k7", "changed"); err != nil {
 		t.Errorf("one of them: %v", err)
 	}
-	if all, err := b.CustomAttributes(t.Context(), b.ada.ID); err != nil || len(all) != 1000 {
+	if all, err := b.Attributes().Among(t.Context(), b.ada.ID); err != nil || len(all[b.ada.ID]) != 1000 {
 		t.Errorf("%d, %v", len(all), err)
+	}
+	if err := b.Attributes().Set(t.Context(), actor(b.root), b.bob.ID, "team", "v"); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := b.Attributes().Among(t.Context(), b.ada.ID, b.bob.ID); err != nil || len(all[b.ada.ID]) != 1000 || len(all[b.bob.ID]) != 1 {
+		t.Errorf("of two accounts: %d and %d, %v", len(all[b.ada.ID]), len(all[b.bob.ID]), err)
+	}
+}
+
+// Each attribute is one more table for the planner.
+func TestACustomAttributeIsOneOfAFewThatAListIsFilteredBy(t *testing.T) {
+	t.Parallel()
+	wanted := map[string]string{}
+	for n := range 10 {
+		wanted[strings.Repeat("k", n+1)] = "v"
+	}
+	if err := attribute.CheckFilter(wanted); err != nil {
+		t.Errorf("ten: %v", err)
+	}
+	wanted["one more"] = "v"
+	if err := attribute.CheckFilter(wanted); !fault.Is(err, fault.Rejected) {
+		t.Errorf("one more: %v", err)
 	}
 }

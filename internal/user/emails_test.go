@@ -163,7 +163,7 @@ func TestWhatChangedSinceTheClientSawItIsNotDeleted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.SetCustomAttribute(t.Context(), actor(b.root), b.ada.ID, "team", "x"); err != nil {
+	if err := b.Attributes().Set(t.Context(), actor(b.root), b.ada.ID, "team", "x"); err != nil {
 		t.Fatal(err)
 	}
 	before := b.clock().Add(-time.Second).Format(http.TimeFormat)

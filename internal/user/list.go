@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/attribute"
 	"stithy/internal/kit/paging"
 	"stithy/internal/platform/postgres"
 )
@@ -38,6 +39,7 @@ type Filter struct {
 	Username, Search            string
 	Active, Blocked, Pending    bool
 	ExcludeActive               bool
+	ExcludePending, Locked      bool
 	External, ExcludeExternal   bool
 	ExcludeInternal, NoBots     bool
 	CreatedAfter, CreatedBefore time.Time
@@ -56,6 +58,9 @@ const maxExact = 100
 
 // List is one page of accounts for an administrator.
 func (s *Service) List(ctx context.Context, f Filter, req paging.Request) (paging.Result[User], error) {
+	if err := attribute.CheckFilter(f.CustomAttributes); err != nil {
+		return paging.Result[User]{}, err
+	}
 	return list(ctx, s.deps.DB, f, req, func(l *postgres.List) *postgres.List { return l.Columns(Columns) },
 		func(u User) Brief { return u.Brief() })
 }
@@ -147,7 +152,7 @@ func (f Filter) dated() bool { return !f.CreatedAfter.IsZero() || !f.CreatedBefo
 // impossible reports whether the filter leaves nobody for sure. The database
 // would read the whole table to find that out.
 func (f Filter) impossible() bool {
-	return f.Blocked && (f.Active || !f.Visible.Admin()) || f.Active && f.ExcludeActive || f.External && f.ExcludeExternal
+	return f.Blocked && (f.Active || !f.Visible.Admin()) || f.Pending && f.ExcludePending || f.Active && f.ExcludeActive || f.External && f.ExcludeExternal
 }
 
 // ranked puts whole matches first: public address, username, name. They are
@@ -264,6 +269,12 @@ func (f Filter) where(l *postgres.List) {
 	}
 	if f.Pending {
 		l.Where("u.state = 'blocked_pending_approval'")
+	}
+	if f.ExcludePending {
+		l.Where("u.state <> 'blocked_pending_approval'")
+	}
+	if f.Locked {
+		l.Where("u.locked_at is not null")
 	}
 	if f.External {
 		l.Where("u.external")

@@ -28,6 +28,7 @@ func TestUsernameAndSearchUseAnIndex(t *testing.T) {
 			"part of a name":  {Search: "c4ca4238a0b9"},
 			"a short term":    {Search: "us"},
 			"a whole address": {Search: "user4711@example.com"},
+			"locked accounts": {Locked: true},
 		} {
 			f.Visible = actor
 			sql, args := f.matching().Columns("u.id").Order(postgres.Key{Expr: "u.name"}, postgres.Key{Expr: "u.id"}).Limit(20).SQL()

@@ -63,6 +63,5 @@ insert into identities (user_id, provider, extern_uid, created_at, updated_at) v
 on conflict (user_id, provider) do update set extern_uid = excluded.extern_uid, updated_at = excluded.updated_at`
 	sqlDeleteIdentity = `delete from identities where user_id = $1 and provider = $2`
 
-	sqlFollowedAmong   = `select followed_id from follows where follower_id = $1 and followed_id = any($2::bigint[])`
-	sqlAttributesAmong = `select user_id, key, value from user_custom_attributes where user_id = any($1::bigint[]) order by user_id, key`
+	sqlFollowedAmong = `select followed_id from follows where follower_id = $1 and followed_id = any($2::bigint[])`
 )

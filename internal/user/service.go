@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/attribute"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
@@ -40,11 +41,15 @@ type Service struct {
 	deps    Deps
 	baseURL string
 	host    string
+
+	attributes *attribute.Store[*User]
 }
 
 // New puts the room together.
 func New(d Deps) *Service {
-	return &Service{deps: deps.Complete(d), baseURL: d.ExternalURL.String(), host: d.ExternalURL.Hostname()}
+	s := &Service{deps: deps.Complete(d), baseURL: d.ExternalURL.String(), host: d.ExternalURL.Hostname()}
+	s.attributes = newAttributes(s)
+	return s
 }
 
 // Find reads an account by id. It answers NotFound for one that is being

@@ -120,7 +120,7 @@ func (s *Service) Transition(ctx context.Context, by access.Actor, id int64, m T
 		}
 		if note, ok := map[Transition]string{Block: "blocked_by", Unblock: "unblocked_by"}[m]; ok && by.SignedIn() {
 			value := by.Person.Username + "/" + formatID(by.ID()) + "+" + now.UTC().Format(time.RFC3339)
-			if err := s.setAttribute(ctx, tx, u.ID, note, value); err != nil {
+			if err := s.attributes.Put(ctx, tx, u.ID, note, value); err != nil {
 				return err
 			}
 		}

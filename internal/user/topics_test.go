@@ -2,7 +2,6 @@ package user_test
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -13,16 +12,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/core"
+	"stithy/internal/core/coretest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi/httpapitest"
-	"stithy/internal/kit/wire"
-	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/postgres/postgrestest"
-	"stithy/internal/platform/secretbox"
 	"stithy/internal/setting"
-	"stithy/internal/setting/settingtest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -42,22 +38,16 @@ type topicFixture struct {
 
 func newTopicFixture(t *testing.T) *topicFixture {
 	t.Helper()
-	b := &topicFixture{db: postgrestest.New(t), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	b.settings = settingtest.New(t, b.db)
-	events := bus.New()
-	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	b := &topicFixture{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	c := coretest.New(t, coretest.Clock(b.clock), func(d *core.Deps) { d.Instance.Tier = setting.Free })
+	b.Service, b.db, b.settings = c.Users, c.DB, c.Settings
+	c.Bus.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if a, ok := e.(bus.Audited); ok {
 			b.records = append(b.records, a.AuditRecord())
 		}
 		return nil
-	})
-	b.Service = user.New(user.Deps{
-		DB: b.db, Bus: events, Settings: b.settings, Clock: b.clock,
-		Log:         slog.New(slog.NewTextHandler(t.Output(), nil)),
-		ExternalURL: &url.URL{Scheme: "https", Host: "forge.example"}, Names: wire.Names{Service: "svc", Errors: "errsvc"},
-		Queue: &jobqueue.Queue{}, Hasher: secretbox.NewHasher(1),
 	})
 	b.root = usertest.New(t, b.db, usertest.Named("root"), usertest.Admin())
 	b.ada = usertest.New(t, b.db, usertest.Named("ada"), usertest.With("name", "Ada Lovelace"))

@@ -15,14 +15,6 @@ import (
 
 var counter atomic.Int64
 
-// NoProjects is for a group room without a room of projects above it.
-type NoProjects struct{}
-
-// OfGroup finds none.
-func (NoProjects) OfGroup(context.Context, access.Actor, *group.Group) (projects, shared []any, err error) {
-	return []any{}, []any{}, nil
-}
-
 // Option says what matters about a seeded group.
 type Option func(*seed)
 

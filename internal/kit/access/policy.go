@@ -37,6 +37,16 @@ const (
 
 	AdminGroupRunners   Ability = "admin_group_runners"
 	AdminGroupVariables Ability = "admin_group_variables"
+
+	ReadGroupLabels  Ability = "read_group_labels"
+	AdminGroupLabels Ability = "admin_group_labels"
+	SubscribeInGroup Ability = "subscribe_in_group"
+
+	ReadGroupIssues Ability = "read_group_issues"
+
+	ReadGroupMilestones  Ability = "read_group_milestones"
+	AdminGroupMilestones Ability = "admin_group_milestones"
+	AdminGroupBadges     Ability = "admin_group_badges"
 )
 
 // In a project.
@@ -59,6 +69,7 @@ const (
 	AdminProjectTokens  Ability = "admin_project_tokens"
 	AdminProjectDeploys Ability = "admin_project_deploy_tokens"
 	PushCode            Ability = "push_code"
+	UploadFiles         Ability = "upload_files"
 	CommentCode         Ability = "comment_code"
 	SetCommitStatus     Ability = "set_commit_status"
 	AdminProtection     Ability = "admin_protection"
@@ -87,6 +98,22 @@ const (
 	TakeSchedules     Ability = "take_schedules"
 	AdminTriggers     Ability = "admin_triggers"
 	UseResourceGroups Ability = "use_resource_groups"
+
+	ReadProjectLabels  Ability = "read_project_labels"
+	AdminProjectLabels Ability = "admin_project_labels"
+	SubscribeInProject Ability = "subscribe_in_project"
+
+	ReadIssues             Ability = "read_issues"
+	ReadConfidentialIssues Ability = "read_confidential_issues"
+	CreateIssues           Ability = "create_issues"
+	EditIssues             Ability = "edit_issues"
+	PlanIssues             Ability = "plan_issues"
+	SubscribeToIssues      Ability = "subscribe_to_issues"
+	DeleteIssues           Ability = "delete_issues"
+
+	ReadProjectMilestones  Ability = "read_project_milestones"
+	AdminProjectMilestones Ability = "admin_project_milestones"
+	AdminProjectBadges     Ability = "admin_project_badges"
 )
 
 // Rank orders people by what they may do on the whole instance.
@@ -116,6 +143,8 @@ const (
 	Code      Feature = "repository" // and all that is said about it
 	Pipelines Feature = "builds"     // what runs on the code
 	Jobs      Feature = "jobs"       // what it runs, and what that leaves: a project may keep it to its members
+	Issues    Feature = "issues"
+	Planning  Feature = "planning" // what issues and merge requests are sorted by: labels, milestones
 )
 
 // Rule says who holds an ability, and how those who do not are told.
@@ -155,6 +184,13 @@ var Policy = []Rule{
 	{Ability: AdminGroupDeploys, Level: InGroup, From: Member, Role: Owner, Meaning: "manage the deploy tokens of a group"},
 	{Ability: AdminGroupRunners, Level: InGroup, From: Member, Role: Owner, Meaning: "manage the runners of a group"},
 	{Ability: AdminGroupVariables, Level: InGroup, From: Member, Role: Owner, Meaning: "see and change the CI/CD variables of a group"},
+	{Ability: ReadGroupLabels, Level: InGroup, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "see the labels of a group"},
+	{Ability: AdminGroupLabels, Level: InGroup, From: Member, Role: Reporter, Meaning: "manage the labels of a group"},
+	{Ability: SubscribeInGroup, Level: InGroup, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "subscribe to labels in a group"},
+	{Ability: ReadGroupIssues, Level: InGroup, Role: Guest, PublicToo: true, Read: true, Meaning: "list the issues of a group's projects"},
+	{Ability: ReadGroupMilestones, Level: InGroup, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "see the milestones of a group"},
+	{Ability: AdminGroupMilestones, Level: InGroup, From: Member, Role: Reporter, Meaning: "manage the milestones of a group"},
+	{Ability: AdminGroupBadges, Level: InGroup, From: Member, Role: Owner, Meaning: "manage the badges of a group"},
 
 	{Ability: ReadProject, Level: InProject, Role: Guest, PublicToo: true, Read: true, Meaning: "see a project"},
 	{Ability: ReadCode, Level: InProject, Of: Code, Role: Reporter, PublicToo: true, Read: true, Meaning: "read the code of a project"},
@@ -163,6 +199,7 @@ var Policy = []Rule{
 	{Ability: ForkProject, Level: InProject, Of: Code, From: Member, Role: Reporter, PublicToo: true, Read: true, Meaning: "fork a project"},
 	{Ability: AskToJoinProject, Level: InProject, From: Member, PublicToo: true, Read: true, Meaning: "ask to join a project"},
 	{Ability: LeaveProject, Level: InProject, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "withdraw from a project"},
+	{Ability: UploadFiles, Level: InProject, From: Member, Role: Guest, PublicToo: true, Meaning: "add files to what is written in a project"},
 	{Ability: CommentCode, Level: InProject, Of: Code, From: Member, Role: Reporter, PublicToo: true, Meaning: "comment on the code of a project"},
 	{Ability: PushCode, Level: InProject, Of: Code, From: Member, Role: Developer, Meaning: "write to the repository of a project"},
 	{Ability: SetCommitStatus, Level: InProject, Of: Code, From: Member, Role: Developer, Meaning: "say how a commit fares elsewhere"},
@@ -186,6 +223,19 @@ var Policy = []Rule{
 	{Ability: AdminTriggers, Level: InProject, Of: Pipelines, From: Member, Role: Maintainer, Meaning: "manage the trigger tokens of a project"},
 	{Ability: DeleteArtifacts, Level: InProject, Of: Pipelines, From: Member, Role: Maintainer, Meaning: "delete what jobs left"},
 	{Ability: DeletePipeline, Level: InProject, Of: Pipelines, From: Member, Role: Owner, Meaning: "delete pipelines"},
+	{Ability: ReadProjectLabels, Level: InProject, Of: Planning, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "see the labels of a project"},
+	{Ability: AdminProjectLabels, Level: InProject, Of: Planning, From: Member, Role: Reporter, Meaning: "manage the labels of a project"},
+	{Ability: SubscribeInProject, Level: InProject, Of: Planning, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "subscribe to labels in a project"},
+	{Ability: ReadIssues, Level: InProject, Of: Issues, Role: Guest, PublicToo: true, Read: true, Meaning: "read the issues of a project"},
+	{Ability: ReadConfidentialIssues, Level: InProject, Of: Issues, From: Member, Role: Reporter, Read: true, Meaning: "read confidential issues of others"},
+	{Ability: CreateIssues, Level: InProject, Of: Issues, From: Member, Role: Guest, PublicToo: true, Meaning: "create issues in a project"},
+	{Ability: EditIssues, Level: InProject, Of: Issues, From: Member, Role: Guest, PublicToo: true, Meaning: "change one's own issues; reporters change all"},
+	{Ability: PlanIssues, Level: InProject, Of: Issues, From: Member, Role: Reporter, Meaning: "sort, assign, move and link issues, and track their time"},
+	{Ability: SubscribeToIssues, Level: InProject, Of: Issues, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "subscribe to issues"},
+	{Ability: DeleteIssues, Level: InProject, Of: Issues, From: Member, Role: Owner, Meaning: "delete issues"},
+	{Ability: ReadProjectMilestones, Level: InProject, Of: Planning, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "see the milestones of a project"},
+	{Ability: AdminProjectMilestones, Level: InProject, Of: Planning, From: Member, Role: Reporter, Meaning: "manage the milestones of a project"},
+	{Ability: AdminProjectBadges, Level: InProject, From: Member, Role: Maintainer, Meaning: "manage the badges of a project"},
 	{Ability: UpdateProject, Level: InProject, From: Member, Role: Maintainer, Meaning: "change a project"},
 	{Ability: ShareProject, Level: InProject, From: Member, Role: Maintainer, Meaning: "share a project with a group"},
 	{Ability: AdminProjectMembers, Level: InProject, From: Member, Role: Maintainer, Meaning: "manage the members of a project"},
