@@ -14,9 +14,8 @@ import (
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi/httpapitest"
+	"stithy/internal/member"
 	"stithy/internal/project/projecttest"
-	"stithy/internal/setting"
-	"stithy/internal/setting/settingtest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -34,7 +33,7 @@ func TestATokenIsABotWithARoleInOnePlace(t *testing.T) {
 		{"project", w.inProject(), w.maintainer, `^project_` + id(w.project.ID) + `_bot_[0-9a-f]{32}$`, "project_id", w.project.ID},
 		{"group", w.inGroup(), w.owner, `^group_` + id(w.group.ID) + `_bot_[0-9a-f]{32}$`, "namespace_id", w.group.ID},
 	} {
-		w.taken()
+		w.Audited()
 		got := w.create(t, c.maker, c.in, map[string]any{
 			"name": "Robby", "scopes": []string{"read_api", "api"}, "expires_at": "2024-06-01", "access_level": 30,
 		})
@@ -48,7 +47,7 @@ func TestATokenIsABotWithARoleInOnePlace(t *testing.T) {
 		if !regexp.MustCompile(`^svcpat-[A-Za-z0-9_-]{20}$`).MatchString(got.Token) {
 			t.Errorf("the secret is %s", got.Token)
 		}
-		u, err := w.users.Find(t.Context(), got.UserID)
+		u, err := w.Users.Find(t.Context(), got.UserID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,33 +63,33 @@ func TestATokenIsABotWithARoleInOnePlace(t *testing.T) {
 			and `+c.column+` = $2) from members where user_id = $1`, u.ID, c.placeID) {
 			t.Error("the bot is not a member on the terms of its token")
 		}
-		if stood := httpapitest.JSON[stands](t, w.with(got.Token).Do(t, "GET", c.in+"/probe", nil)); stood != (stands{u.ID, access.Developer}) {
+		if stood := httpapitest.JSON[stands](t, w.WithToken(got.Token).Do(t, "GET", c.in+"/probe", nil)); stood != (stands{u.ID, access.Developer}) {
 			t.Errorf("the bot stands as %+v", stood)
 		}
 		shown := httpapitest.JSON[struct {
 			Bot bool `json:"bot"`
-		}](t, w.as(t, w.root).Do(t, "GET", "/users/"+id(u.ID), nil))
+		}](t, w.As(t, w.root).Do(t, "GET", "/users/"+id(u.ID), nil))
 		if !shown.Bot {
 			t.Error("the account does not look like a bot")
 		}
-		records := w.taken()
+		records := w.Audited()
 		last := records[len(records)-1]
 		if last.Type != c.noun+"_access_token_created" || last.Entity.ID != c.placeID || !last.By.Is(c.maker.ID) || last.Target.ID != u.ID ||
 			last.Message != "Created "+c.noun+" access token with token_id: "+id(got.ID)+" with scopes: [read_api api] and Developer access level." {
 			t.Errorf("the trail says %+v", last)
 		}
-		w.as(t, c.maker).Do(t, "GET", c.in+"/access_tokens/"+id(got.ID), nil).Want(t, 200, `{"id":`+id(got.ID)+
+		w.As(t, c.maker).Do(t, "GET", c.in+"/access_tokens/"+id(got.ID), nil).Want(t, 200, `{"id":`+id(got.ID)+
 			`,"name":"Robby","revoked":false,"created_at":"2024-05-02T15:04:05.678Z","scopes":["read_api","api"],"user_id":`+id(u.ID)+
 			`,"last_used_at":null,"active":true,"expires_at":"2024-06-01","access_level":30}`)
 	}
 	// The role of the group counts below it; that of the project counts nowhere else.
 	inGroup := w.create(t, w.owner, w.inGroup())
-	if stood := httpapitest.JSON[stands](t, w.with(inGroup.Token).Do(t, "GET", w.inProject()+"/probe", nil)); stood.Role != access.Maintainer {
+	if stood := httpapitest.JSON[stands](t, w.WithToken(inGroup.Token).Do(t, "GET", w.inProject()+"/probe", nil)); stood.Role != access.Maintainer {
 		t.Errorf("the bot of the group stands as %+v in its project", stood)
 	}
-	other := projecttest.New(t, w.db, w.group.ID)
+	other := projecttest.New(t, w.DB, w.group.ID)
 	inProject := w.create(t, w.owner, w.inProject())
-	w.with(inProject.Token).Do(t, "GET", "/projects/"+id(other.ID)+"/probe", nil).Want(t, 404, noProject)
+	w.WithToken(inProject.Token).Do(t, "GET", "/projects/"+id(other.ID)+"/probe", nil).Want(t, 404, noProject)
 }
 
 func TestWhatATokenIsGivenByDefault(t *testing.T) {
@@ -100,9 +99,9 @@ func TestWhatATokenIsGivenByDefault(t *testing.T) {
 	if got.ExpiresAt != "2025-05-02" || got.AccessLevel != 40 || !slices.Equal(got.Scopes, []string{"api", "read_repository"}) {
 		t.Errorf("got %+v", got)
 	}
-	outsider := usertest.New(t, w.db, usertest.With("external", true))
-	projecttest.Join(t, w.db, w.project, outsider, access.Maintainer)
-	u, err := w.users.Find(t.Context(), w.create(t, outsider, w.inProject()).UserID)
+	outsider := usertest.New(t, w.DB, usertest.With("external", true))
+	projecttest.Join(t, w.DB, w.project, outsider, access.Maintainer)
+	u, err := w.Users.Find(t.Context(), w.create(t, outsider, w.inProject()).UserID)
 	if err != nil || !u.External {
 		t.Errorf("the bot of an external person is %+v, %v", u, err)
 	}
@@ -111,7 +110,7 @@ func TestWhatATokenIsGivenByDefault(t *testing.T) {
 func TestTK03_ABotLivesNoLongerThanTheTokenThatMadeIt(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	short := w.as(t, w.maintainer)
+	short := w.As(t, w.maintainer)
 	w.exec(t, "update personal_access_tokens set expires_at = '2024-05-20' where user_id = $1", w.maintainer.ID)
 	body := map[string]any{"name": "robot", "scopes": []string{"api"}}
 	if got := httpapitest.JSON[made](t, short.Do(t, "POST", w.inProject()+"/access_tokens", body)); got.ExpiresAt != "2024-05-20" {
@@ -125,8 +124,8 @@ func TestWhoMayCreateATokenAndWhich(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	mayNot, mayNotInGroup := rejected("User does not have permission to create project access token"), rejected("User does not have permission to create group access token")
-	groupMaintainer := usertest.New(t, w.db, usertest.Named("deputy"))
-	grouptest.Join(t, w.db, w.group, groupMaintainer, access.Maintainer)
+	groupMaintainer := usertest.New(t, w.DB, usertest.Named("deputy"))
+	grouptest.Join(t, w.DB, w.group, groupMaintainer, access.Maintainer)
 	projectBot, groupBot := w.create(t, w.maintainer, w.inProject()), w.create(t, w.owner, w.inGroup(), map[string]any{"access_level": 50})
 	before := ask[int](t, w, "select count(*) from users")
 	for _, c := range []struct {
@@ -138,27 +137,27 @@ func TestWhoMayCreateATokenAndWhich(t *testing.T) {
 		body   string
 	}{
 		{"nobody", w.Client, w.inProject(), nil, 401, unauthorized},
-		{"a stranger", w.as(t, w.stranger), w.inProject(), nil, 404, noProject},
-		{"a stranger to the group", w.as(t, w.stranger), w.inGroup(), nil, 404, noGroup},
-		{"a developer", w.as(t, w.developer), w.inProject(), nil, 400, mayNot},
-		{"an auditor", w.as(t, w.auditor), w.inProject(), nil, 400, mayNot},
-		{"a maintainer of the group", w.as(t, groupMaintainer), w.inGroup(), nil, 400, mayNotInGroup},
-		{"a member of something below the group", w.as(t, w.maintainer), w.inGroup(), nil, 400, mayNotInGroup},
-		{"a bot", w.with(projectBot.Token), w.inProject(), nil, 400, mayNot},
-		{"a bot that owns", w.with(groupBot.Token), w.inGroup(), nil, 400, mayNotInGroup},
-		{"an owner's role from a maintainer", w.as(t, w.maintainer), w.inProject(), map[string]any{"access_level": 50}, 400, rejected("Could not provision owner access to project access token")},
-		{"without a name and scopes", w.as(t, w.maintainer), w.inProject(), map[string]any{"name": nil, "scopes": nil}, 400, `{"error":"name is missing, scopes is missing"}`},
-		{"a role that is none", w.as(t, w.maintainer), w.inProject(), map[string]any{"access_level": 35}, 400, `{"error":"access_level does not have a valid value"}`},
-		{"minimal access", w.as(t, w.owner), w.inGroup(), map[string]any{"access_level": 5}, 400, `{"error":"access_level does not have a valid value"}`},
-		{"read_user", w.as(t, w.maintainer), w.inProject(), map[string]any{"scopes": []string{"read_user"}}, 400, `{"error":"scopes does not have a valid value"}`},
-		{"sudo", w.as(t, w.root), w.inProject(), map[string]any{"scopes": []string{"api", "sudo"}}, 400, `{"error":"scopes does not have a valid value"}`},
-		{"admin_mode", w.as(t, w.root), w.inProject(), map[string]any{"scopes": []string{"admin_mode"}}, 400, `{"error":"scopes does not have a valid value"}`},
-		{"no scope", w.as(t, w.maintainer), w.inProject(), map[string]any{"scopes": []string{}}, 400, rejected("Scopes can't be blank")},
-		{"a blank name", w.as(t, w.maintainer), w.inProject(), map[string]any{"name": " "}, 400, rejected("Name can't be blank")},
-		{"an empty name", w.as(t, w.maintainer), w.inProject(), map[string]any{"name": ""}, 400, rejected("Name can't be blank")},
-		{"a long name", w.as(t, w.maintainer), w.inProject(), map[string]any{"name": strings.Repeat("x", 256)}, 400, rejected("Name is too long (maximum is 255 characters)")},
-		{"too late a day", w.as(t, w.maintainer), w.inProject(), map[string]any{"expires_at": "2025-05-03"}, 400, rejected("Expires at must be before 2025-05-02")},
-		{"no day", w.as(t, w.maintainer), w.inProject(), map[string]any{"expires_at": "soon"}, 400, `{"error":"expires_at is invalid"}`},
+		{"a stranger", w.As(t, w.stranger), w.inProject(), nil, 404, noProject},
+		{"a stranger to the group", w.As(t, w.stranger), w.inGroup(), nil, 404, noGroup},
+		{"a developer", w.As(t, w.developer), w.inProject(), nil, 400, mayNot},
+		{"an auditor", w.As(t, w.auditor), w.inProject(), nil, 400, mayNot},
+		{"a maintainer of the group", w.As(t, groupMaintainer), w.inGroup(), nil, 400, mayNotInGroup},
+		{"a member of something below the group", w.As(t, w.maintainer), w.inGroup(), nil, 400, mayNotInGroup},
+		{"a bot", w.WithToken(projectBot.Token), w.inProject(), nil, 400, mayNot},
+		{"a bot that owns", w.WithToken(groupBot.Token), w.inGroup(), nil, 400, mayNotInGroup},
+		{"an owner's role from a maintainer", w.As(t, w.maintainer), w.inProject(), map[string]any{"access_level": 50}, 400, rejected("Could not provision owner access to project access token")},
+		{"without a name and scopes", w.As(t, w.maintainer), w.inProject(), map[string]any{"name": nil, "scopes": nil}, 400, `{"error":"name is missing, scopes is missing"}`},
+		{"a role that is none", w.As(t, w.maintainer), w.inProject(), map[string]any{"access_level": 35}, 400, `{"error":"access_level does not have a valid value"}`},
+		{"minimal access", w.As(t, w.owner), w.inGroup(), map[string]any{"access_level": 5}, 400, `{"error":"access_level does not have a valid value"}`},
+		{"read_user", w.As(t, w.maintainer), w.inProject(), map[string]any{"scopes": []string{"read_user"}}, 400, `{"error":"scopes does not have a valid value"}`},
+		{"sudo", w.As(t, w.root), w.inProject(), map[string]any{"scopes": []string{"api", "sudo"}}, 400, `{"error":"scopes does not have a valid value"}`},
+		{"admin_mode", w.As(t, w.root), w.inProject(), map[string]any{"scopes": []string{"admin_mode"}}, 400, `{"error":"scopes does not have a valid value"}`},
+		{"no scope", w.As(t, w.maintainer), w.inProject(), map[string]any{"scopes": []string{}}, 400, rejected("Scopes can't be blank")},
+		{"a blank name", w.As(t, w.maintainer), w.inProject(), map[string]any{"name": " "}, 400, rejected("Name can't be blank")},
+		{"an empty name", w.As(t, w.maintainer), w.inProject(), map[string]any{"name": ""}, 400, rejected("Name can't be blank")},
+		{"a long name", w.As(t, w.maintainer), w.inProject(), map[string]any{"name": strings.Repeat("x", 256)}, 400, rejected("Name is too long (maximum is 255 characters)")},
+		{"too late a day", w.As(t, w.maintainer), w.inProject(), map[string]any{"expires_at": "2025-05-03"}, 400, rejected("Expires at must be before 2025-05-02")},
+		{"no day", w.As(t, w.maintainer), w.inProject(), map[string]any{"expires_at": "soon"}, 400, `{"error":"expires_at is invalid"}`},
 	} {
 		body := map[string]any{"name": "robot", "scopes": []string{"api"}}
 		for k, v := range c.set {
@@ -183,10 +182,8 @@ func TestWhoMayCreateATokenAndWhich(t *testing.T) {
 
 func TestAHostedInstanceHasNoSuchTokensForFree(t *testing.T) {
 	t.Parallel()
-	hosted := settingtest.Instance()
-	hosted.Hosted, hosted.Tier = true, setting.Free
-	w := newFixture(t, hosted)
-	w.as(t, w.maintainer).Do(t, "POST", w.inProject()+"/access_tokens", map[string]any{"name": "robot", "scopes": []string{"api"}}).
+	w := newFixture(t, "STITHY_INSTANCE_HOSTED=true", "STITHY_INSTANCE_TIER=free")
+	w.As(t, w.maintainer).Do(t, "POST", w.inProject()+"/access_tokens", map[string]any{"name": "robot", "scopes": []string{"api"}}).
 		Want(t, 400, rejected("User does not have permission to create project access token"))
 }
 
@@ -195,7 +192,7 @@ func TestATokenIsSeenByThoseWhoManageItsPlace(t *testing.T) {
 	w := newFixture(t)
 	first, second := w.create(t, w.maintainer, w.inProject()), w.create(t, w.owner, w.inProject())
 	ofGroup := w.create(t, w.owner, w.inGroup())
-	other := projecttest.New(t, w.db, w.group.ID)
+	other := projecttest.New(t, w.DB, w.group.ID)
 	elsewhere := w.create(t, w.owner, "/projects/"+id(other.ID))
 	w.exec(t, `insert into personal_access_tokens (user_id, name, digest, scopes, impersonation, created_at, updated_at)
 		values ($1, 'x', sha256('x'), '{api}', true, now(), now())`, first.UserID)
@@ -208,10 +205,10 @@ func TestATokenIsSeenByThoseWhoManageItsPlace(t *testing.T) {
 		body   string
 	}{
 		{"nobody", w.Client, w.inProject(), 401, unauthorized},
-		{"a stranger", w.as(t, w.stranger), w.inProject(), 404, noProject},
-		{"a developer", w.as(t, w.developer), w.inProject(), 401, unauthorized},
-		{"an auditor", w.as(t, w.auditor), w.inProject(), 401, unauthorized},
-		{"a maintainer of something below the group", w.as(t, w.maintainer), w.inGroup(), 401, unauthorized},
+		{"a stranger", w.As(t, w.stranger), w.inProject(), 404, noProject},
+		{"a developer", w.As(t, w.developer), w.inProject(), 401, unauthorized},
+		{"an auditor", w.As(t, w.auditor), w.inProject(), 401, unauthorized},
+		{"a maintainer of something below the group", w.As(t, w.maintainer), w.inGroup(), 401, unauthorized},
 	} {
 		for _, path := range []string{"", "/" + id(first.ID)} {
 			if r := c.by.Do(t, "GET", c.in+"/access_tokens"+path, nil); r.Status != c.status || r.Body != c.body {
@@ -220,26 +217,26 @@ func TestATokenIsSeenByThoseWhoManageItsPlace(t *testing.T) {
 		}
 	}
 	for _, by := range []*user.User{w.maintainer, w.owner, w.root} {
-		if got := listed(t, w.as(t, by).Do(t, "GET", w.inProject()+"/access_tokens", nil)); !slices.Equal(got, []int64{first.ID, second.ID}) {
+		if got := listed(t, w.As(t, by).Do(t, "GET", w.inProject()+"/access_tokens", nil)); !slices.Equal(got, []int64{first.ID, second.ID}) {
 			t.Errorf("%s sees %v", by.Username, got)
 		}
 	}
-	page := w.as(t, w.owner).Do(t, "GET", w.inProject()+"/access_tokens?per_page=1&page=2", nil)
+	page := w.As(t, w.owner).Do(t, "GET", w.inProject()+"/access_tokens?per_page=1&page=2", nil)
 	if got := listed(t, page); !slices.Equal(got, []int64{second.ID}) || page.Header.Get("X-Total") != "2" {
 		t.Errorf("the second page has %v of %s", got, page.Header.Get("X-Total"))
 	}
-	if got := listed(t, w.as(t, w.owner).Do(t, "GET", w.inGroup()+"/access_tokens", nil)); !slices.Equal(got, []int64{ofGroup.ID}) {
+	if got := listed(t, w.As(t, w.owner).Do(t, "GET", w.inGroup()+"/access_tokens", nil)); !slices.Equal(got, []int64{ofGroup.ID}) {
 		t.Errorf("the group has %v", got)
 	}
 	// PE-01: a token is looked up with its place.
-	mine := httpapitest.JSON[[]made](t, w.as(t, w.owner).Do(t, "GET", "/personal_access_tokens", nil))
+	mine := httpapitest.JSON[[]made](t, w.As(t, w.owner).Do(t, "GET", "/personal_access_tokens", nil))
 	for _, foreign := range []int64{elsewhere.ID, ofGroup.ID, mine[0].ID, 999999} {
-		w.as(t, w.root).Do(t, "GET", w.inProject()+"/access_tokens/"+id(foreign), nil).
+		w.As(t, w.root).Do(t, "GET", w.inProject()+"/access_tokens/"+id(foreign), nil).
 			Want(t, 404, `{"message":"404 Could not find project access token with token_id: `+id(foreign)+` Not Found"}`)
 	}
-	w.as(t, w.owner).Do(t, "GET", w.inGroup()+"/access_tokens/"+id(first.ID), nil).
+	w.As(t, w.owner).Do(t, "GET", w.inGroup()+"/access_tokens/"+id(first.ID), nil).
 		Want(t, 404, `{"message":"404 Could not find group access token with token_id: `+id(first.ID)+` Not Found"}`)
-	w.as(t, w.owner).Do(t, "GET", w.inProject()+"/access_tokens/x", nil).Want(t, 400, `{"error":"token_id is invalid"}`)
+	w.As(t, w.owner).Do(t, "GET", w.inProject()+"/access_tokens/x", nil).Want(t, 400, `{"error":"token_id is invalid"}`)
 }
 
 func TestRotationReplacesTheTokenAndKeepsTheBot(t *testing.T) {
@@ -247,7 +244,7 @@ func TestRotationReplacesTheTokenAndKeepsTheBot(t *testing.T) {
 	w := newFixture(t)
 	old := w.create(t, w.maintainer, w.inProject(), map[string]any{"access_level": 30, "expires_at": "2024-05-03"})
 	at := w.inProject() + "/access_tokens/"
-	fresh := httpapitest.JSON[made](t, w.as(t, w.maintainer).Do(t, "POST", at+id(old.ID)+"/rotate", nil).WantStatus(t, 200))
+	fresh := httpapitest.JSON[made](t, w.As(t, w.maintainer).Do(t, "POST", at+id(old.ID)+"/rotate", nil).WantStatus(t, 200))
 	want := old
 	want.ID, want.Token, want.ExpiresAt = fresh.ID, fresh.Token, "2024-05-09"
 	if diff := cmp.Diff(want, fresh); diff != "" || fresh.ID == old.ID || fresh.Token == old.Token {
@@ -261,26 +258,26 @@ func TestRotationReplacesTheTokenAndKeepsTheBot(t *testing.T) {
 	}
 	w.wantDead(t, old.Token)
 	w.wantAlive(t, fresh.Token)
-	if got := listed(t, w.as(t, w.maintainer).Do(t, "GET", strings.TrimSuffix(at, "/"), nil)); !slices.Equal(got, []int64{old.ID, fresh.ID}) {
+	if got := listed(t, w.As(t, w.maintainer).Do(t, "GET", strings.TrimSuffix(at, "/"), nil)); !slices.Equal(got, []int64{old.ID, fresh.ID}) {
 		t.Errorf("listed %v", got)
 	}
-	w.as(t, w.maintainer).Do(t, "POST", at+id(old.ID)+"/rotate", nil).Want(t, 400, rejected("token already revoked"))
-	w.as(t, w.maintainer).Do(t, "POST", at+id(fresh.ID)+"/rotate", map[string]any{"expires_at": "2025-05-03"}).
+	w.As(t, w.maintainer).Do(t, "POST", at+id(old.ID)+"/rotate", nil).Want(t, 400, rejected("token already revoked"))
+	w.As(t, w.maintainer).Do(t, "POST", at+id(fresh.ID)+"/rotate", map[string]any{"expires_at": "2025-05-03"}).
 		Want(t, 400, rejected("Expires at must be before 2025-05-02"))
 
 	// To revoke the one that was replaced does not end the other.
-	w.as(t, w.maintainer).Do(t, "DELETE", at+id(old.ID), nil).WantStatus(t, 204)
+	w.As(t, w.maintainer).Do(t, "DELETE", at+id(old.ID), nil).WantStatus(t, 204)
 	w.wantAlive(t, fresh.Token)
 
 	// Administrators have another way to it, with the same effect.
-	last := httpapitest.JSON[made](t, w.as(t, w.root).Do(t, "POST", "/personal_access_tokens/"+id(fresh.ID)+"/rotate", map[string]any{"expires_at": "2024-05-05"}))
+	last := httpapitest.JSON[made](t, w.As(t, w.root).Do(t, "POST", "/personal_access_tokens/"+id(fresh.ID)+"/rotate", map[string]any{"expires_at": "2024-05-05"}))
 	if got := membership(); got != "30 2024-05-05" {
 		t.Errorf("the membership is %s", got)
 	}
 	w.wantAlive(t, last.Token)
 
 	// Who presents one that was replaced ends the line.
-	w.with(fresh.Token).Do(t, "POST", at+id(last.ID)+"/rotate", nil).WantStatus(t, 401)
+	w.WithToken(fresh.Token).Do(t, "POST", at+id(last.ID)+"/rotate", nil).WantStatus(t, 401)
 	w.wantDead(t, last.Token)
 }
 
@@ -297,14 +294,14 @@ func TestWhoMayRotateAToken(t *testing.T) {
 		body   string
 	}{
 		{"nobody", w.Client, low.ID, 401, unauthorized},
-		{"a stranger", w.as(t, w.stranger), low.ID, 404, noProject},
-		{"a developer", w.as(t, w.developer), low.ID, 401, unauthorized},
-		{"a bot", w.with(high.Token), low.ID, 401, unauthorized},
-		{"a bot its own", w.with(low.Token), low.ID, 401, unauthorized},
-		{"one above the maintainer", w.as(t, w.maintainer), high.ID, 400, rejected("Not eligible to rotate token with access level higher than the user")},
-		{"one of another place", w.as(t, w.maintainer), foreign.ID, 401, unauthorized},
-		{"none at all", w.as(t, w.maintainer), 999999, 401, unauthorized},
-		{"none, by an administrator", w.as(t, w.root), 999999, 404, `{"message":"404 Not Found"}`},
+		{"a stranger", w.As(t, w.stranger), low.ID, 404, noProject},
+		{"a developer", w.As(t, w.developer), low.ID, 401, unauthorized},
+		{"a bot", w.WithToken(high.Token), low.ID, 401, unauthorized},
+		{"a bot its own", w.WithToken(low.Token), low.ID, 401, unauthorized},
+		{"one above the maintainer", w.As(t, w.maintainer), high.ID, 400, rejected("Not eligible to rotate token with access level higher than the user")},
+		{"one of another place", w.As(t, w.maintainer), foreign.ID, 401, unauthorized},
+		{"none at all", w.As(t, w.maintainer), 999999, 401, unauthorized},
+		{"none, by an administrator", w.As(t, w.root), 999999, 404, `{"message":"404 Not Found"}`},
 	} {
 		if r := c.by.Do(t, "POST", w.inProject()+"/access_tokens/"+id(c.token)+"/rotate", nil); r.Status != c.status || r.Body != c.body {
 			t.Errorf("%s: got %d %s, want %d %s", c.fact, r.Status, r.Body, c.status, c.body)
@@ -312,13 +309,13 @@ func TestWhoMayRotateAToken(t *testing.T) {
 	}
 	// Nor is there a way around for a bot.
 	for _, path := range []string{"/personal_access_tokens/self/rotate", "/personal_access_tokens/" + id(low.ID) + "/rotate"} {
-		w.with(low.Token).Do(t, "POST", path, nil).Want(t, 403, `{"message":"403 Forbidden"}`)
+		w.WithToken(low.Token).Do(t, "POST", path, nil).Want(t, 403, `{"message":"403 Forbidden"}`)
 	}
-	w.with(low.Token).Do(t, "POST", "/user/personal_access_tokens", map[string]any{"name": "x", "scopes": []string{"k8s_proxy"}}).
+	w.WithToken(low.Token).Do(t, "POST", "/user/personal_access_tokens", map[string]any{"name": "x", "scopes": []string{"k8s_proxy"}}).
 		Want(t, 422, `{"message":"Not permitted to create"}`)
 	w.wantAlive(t, low.Token)
-	w.as(t, w.owner).Do(t, "POST", w.inProject()+"/access_tokens/"+id(high.ID)+"/rotate", nil).WantStatus(t, 200)
-	w.as(t, w.root).Do(t, "POST", w.inProject()+"/access_tokens/"+id(low.ID)+"/rotate", nil).WantStatus(t, 200)
+	w.As(t, w.owner).Do(t, "POST", w.inProject()+"/access_tokens/"+id(high.ID)+"/rotate", nil).WantStatus(t, 200)
+	w.As(t, w.root).Do(t, "POST", w.inProject()+"/access_tokens/"+id(low.ID)+"/rotate", nil).WantStatus(t, 200)
 }
 
 func TestARevokedTokenTakesItsBotAlong(t *testing.T) {
@@ -331,19 +328,19 @@ func TestARevokedTokenTakesItsBotAlong(t *testing.T) {
 		got := w.create(t, c.by, c.in, map[string]any{"name": "Robby"})
 		path := c.in + "/access_tokens/" + id(got.ID)
 		w.Do(t, "DELETE", path, nil).Want(t, 401, unauthorized)
-		w.as(t, w.stranger).Do(t, "DELETE", path, nil).WantStatus(t, 404)
-		w.as(t, w.developer).Do(t, "DELETE", path, nil).Want(t, 400, rejected("Developer cannot delete Robby"))
-		w.as(t, c.by).Do(t, "DELETE", c.in+"/access_tokens/999999", nil).
+		w.As(t, w.stranger).Do(t, "DELETE", path, nil).WantStatus(t, 404)
+		w.As(t, w.developer).Do(t, "DELETE", path, nil).Want(t, 400, rejected("Developer cannot delete Robby"))
+		w.As(t, c.by).Do(t, "DELETE", c.in+"/access_tokens/999999", nil).
 			Want(t, 404, `{"message":"404 Could not find `+c.noun+` access token with token_id: 999999 Not Found"}`)
-		w.as(t, c.by).With("If-Unmodified-Since", "Thu, 02 May 2024 15:04:04 GMT").Do(t, "DELETE", path, nil).WantStatus(t, 412)
+		w.As(t, c.by).With("If-Unmodified-Since", "Thu, 02 May 2024 15:04:04 GMT").Do(t, "DELETE", path, nil).WantStatus(t, 412)
 		w.wantAlive(t, got.Token)
-		w.taken()
+		w.Audited()
 
-		w.as(t, c.by).Do(t, "DELETE", path, nil).Want(t, 204, "")
+		w.As(t, c.by).Do(t, "DELETE", path, nil).Want(t, 204, "")
 		w.wantDead(t, got.Token)
-		w.as(t, c.by).Do(t, "DELETE", path, nil).WantStatus(t, 404)
-		w.as(t, c.by).Do(t, "GET", path, nil).WantStatus(t, 404)
-		if got := listed(t, w.as(t, c.by).Do(t, "GET", c.in+"/access_tokens", nil)); len(got) != 0 {
+		w.As(t, c.by).Do(t, "DELETE", path, nil).WantStatus(t, 404)
+		w.As(t, c.by).Do(t, "GET", path, nil).WantStatus(t, 404)
+		if got := listed(t, w.As(t, c.by).Do(t, "GET", c.in+"/access_tokens", nil)); len(got) != 0 {
 			t.Errorf("listed %v", got)
 		}
 		if !ask[bool](t, w, `select not exists (select 1 from members where user_id = $1)
@@ -352,17 +349,17 @@ func TestARevokedTokenTakesItsBotAlong(t *testing.T) {
 			and (select revoked_at is not null from personal_access_tokens where id = $2)`, got.UserID, got.ID) {
 			t.Error("the bot is not on its way out")
 		}
-		records := w.taken()
+		records := w.Audited()
 		last := records[len(records)-1]
 		if last.Type != c.noun+"_access_token_deleted" || !last.By.Is(c.by.ID) || last.Target.ID != got.UserID ||
 			last.Message != "Revoked "+c.noun+" access token with token_id: "+id(got.ID) {
 			t.Errorf("the trail says %+v", last)
 		}
 	}
-	if err := w.queue.Start(t.Context()); err != nil {
+	if err := w.Queue.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = w.queue.Stop(t.Context()) })
+	t.Cleanup(func() { _ = w.Queue.Stop(t.Context()) })
 	eventually(t, func() bool {
 		return ask[bool](t, w, "select not exists (select 1 from users where kind = 'project_bot')")
 	})
@@ -372,13 +369,13 @@ func TestARevokedTokenIsListedWhileItsBotIsAMember(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	got := w.create(t, w.maintainer, w.inProject())
-	w.with(got.Token).Do(t, "DELETE", "/personal_access_tokens/self", nil).WantStatus(t, 204)
-	shown := httpapitest.JSON[[]made](t, w.as(t, w.maintainer).Do(t, "GET", w.inProject()+"/access_tokens", nil))
+	w.WithToken(got.Token).Do(t, "DELETE", "/personal_access_tokens/self", nil).WantStatus(t, 204)
+	shown := httpapitest.JSON[[]made](t, w.As(t, w.maintainer).Do(t, "GET", w.inProject()+"/access_tokens", nil))
 	if len(shown) != 1 || !shown[0].Revoked || shown[0].Active {
 		t.Errorf("got %+v", shown)
 	}
-	w.as(t, w.maintainer).Do(t, "DELETE", w.inProject()+"/access_tokens/"+id(got.ID), nil).WantStatus(t, 204)
-	if got := listed(t, w.as(t, w.maintainer).Do(t, "GET", w.inProject()+"/access_tokens", nil)); len(got) != 0 {
+	w.As(t, w.maintainer).Do(t, "DELETE", w.inProject()+"/access_tokens/"+id(got.ID), nil).WantStatus(t, 204)
+	if got := listed(t, w.As(t, w.maintainer).Do(t, "GET", w.inProject()+"/access_tokens", nil)); len(got) != 0 {
 		t.Errorf("listed %v", got)
 	}
 }
@@ -391,13 +388,13 @@ func TestTK07_ATokenHasNoMorePowerThanTheMembershipOfItsBot(t *testing.T) {
 
 	t.Run("what is lowered counts at once", func(t *testing.T) {
 		got := fresh()
-		w.with(got.Token).Do(t, "POST", w.inProject()+"/probe", nil).WantStatus(t, 200)
+		w.WithToken(got.Token).Do(t, "POST", w.inProject()+"/probe", nil).WantStatus(t, 200)
 		w.exec(t, "update members set access_level = 10 where user_id = $1", got.UserID)
-		w.with(got.Token).Do(t, "POST", w.inProject()+"/probe", nil).WantStatus(t, 403)
+		w.WithToken(got.Token).Do(t, "POST", w.inProject()+"/probe", nil).WantStatus(t, 403)
 	})
 	t.Run("a membership that is removed", func(t *testing.T) {
 		got := fresh()
-		if err := w.members.Remove(t.Context(), src.by, src.Source, got.UserID, false); err != nil {
+		if err := w.Members.Remove(t.Context(), src.by, member.SourceOf(src.Owner), got.UserID, false); err != nil {
 			t.Fatal(err)
 		}
 		w.wantDead(t, got.Token)
@@ -405,8 +402,8 @@ func TestTK07_ATokenHasNoMorePowerThanTheMembershipOfItsBot(t *testing.T) {
 	t.Run("a membership that expired", func(t *testing.T) {
 		got := fresh()
 		w.exec(t, "update members set expires_at = '2024-05-02' where user_id = $1", got.UserID)
-		w.with(got.Token).Do(t, "GET", w.inProject()+"/probe", nil).Want(t, 404, noProject)
-		if err := w.members.Expire(t.Context()); err != nil {
+		w.WithToken(got.Token).Do(t, "GET", w.inProject()+"/probe", nil).Want(t, 404, noProject)
+		if err := w.Members.Expire(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		w.wantDead(t, got.Token)
@@ -419,13 +416,13 @@ func TestTK07_ATokenHasNoMorePowerThanTheMembershipOfItsBot(t *testing.T) {
 		w.wantDead(t, got.Token)
 	})
 	t.Run("a maker who lost their role", func(t *testing.T) {
-		maker := usertest.New(t, w.db)
-		projecttest.Join(t, w.db, w.project, maker, access.Maintainer)
+		maker := usertest.New(t, w.DB)
+		projecttest.Join(t, w.DB, w.project, maker, access.Maintainer)
 		got := w.create(t, maker, w.inProject())
 		w.exec(t, "delete from members where user_id = $1", maker.ID)
 		// The bot was let in by the project, which goes on to manage it.
-		w.with(got.Token).Do(t, "GET", w.inProject()+"/probe", nil).WantStatus(t, 200)
-		w.as(t, w.maintainer).Do(t, "DELETE", w.inProject()+"/access_tokens/"+id(got.ID), nil).WantStatus(t, 204)
+		w.WithToken(got.Token).Do(t, "GET", w.inProject()+"/probe", nil).WantStatus(t, 200)
+		w.As(t, w.maintainer).Do(t, "DELETE", w.inProject()+"/access_tokens/"+id(got.ID), nil).WantStatus(t, 204)
 		w.wantDead(t, got.Token)
 	})
 }
@@ -433,28 +430,28 @@ func TestTK07_ATokenHasNoMorePowerThanTheMembershipOfItsBot(t *testing.T) {
 func TestTK07_BotsGoWithTheirPlace(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	if err := w.queue.Start(t.Context()); err != nil {
+	if err := w.Queue.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = w.queue.Stop(t.Context()) })
+	t.Cleanup(func() { _ = w.Queue.Stop(t.Context()) })
 	by := access.Actor{Person: w.root.Person(), Account: w.root}
 	exists := func(m made) bool {
 		return ask[bool](t, w, "select exists (select 1 from users where id = $1)", m.UserID)
 	}
 
-	other := projecttest.New(t, w.db, w.group.ID)
+	other := projecttest.New(t, w.DB, w.group.ID)
 	ofProject := w.create(t, w.owner, "/projects/"+id(other.ID))
 	ofGroup, below := w.create(t, w.owner, w.inGroup(), map[string]any{"access_level": 50}), w.create(t, w.owner, w.inProject())
-	w.with(ofProject.Token).Do(t, "GET", "/projects/"+id(other.ID)+"/probe", nil).WantStatus(t, 200)
-	if err := w.projects.Remove(t.Context(), by, other.ID); err != nil {
+	w.WithToken(ofProject.Token).Do(t, "GET", "/projects/"+id(other.ID)+"/probe", nil).WantStatus(t, 200)
+	if err := w.Projects.Remove(t.Context(), by, other.ID); err != nil {
 		t.Fatal(err)
 	}
-	w.with(ofProject.Token).Do(t, "GET", "/projects/"+id(other.ID)+"/probe", nil).WantStatus(t, 404)
+	w.WithToken(ofProject.Token).Do(t, "GET", "/projects/"+id(other.ID)+"/probe", nil).WantStatus(t, 404)
 	eventually(t, func() bool { return !exists(ofProject) })
 	w.wantDead(t, ofProject.Token)
 	w.wantAlive(t, ofGroup.Token)
 
-	if err := w.groups.Remove(t.Context(), by, w.group.ID); err != nil {
+	if err := w.Groups.Remove(t.Context(), by, w.group.ID); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, func() bool { return !exists(ofGroup) && !exists(below) })
@@ -468,7 +465,7 @@ func TestNothingComesToBeInAPlaceThatIsAboutToGo(t *testing.T) {
 	w.exec(t, "update projects set removal = true")
 	before := ask[int](t, w, "select count(*) from users")
 	src := w.source(t)
-	_, _, err := w.bots.Create(t.Context(), src.by, src.Source, bot.Draft{Name: "x", Scopes: access.Scopes{access.ScopeAPI}, Level: access.Guest})
+	_, _, err := w.Bots.Create(t.Context(), src.by, src.Owner, bot.Draft{Name: "x", Scopes: access.Scopes{access.ScopeAPI}, Level: access.Guest})
 	if err == nil || err.Error() != "Project not found" {
 		t.Errorf("got %v", err)
 	}
@@ -482,7 +479,7 @@ func TestTwoWhoRevokeOneTokenBothSucceedOrLearnThatItIsGone(t *testing.T) {
 	w := newFixture(t)
 	for range 3 {
 		got := w.create(t, w.maintainer, w.inProject())
-		client, statuses := w.as(t, w.maintainer), make(chan int, 4)
+		client, statuses := w.As(t, w.maintainer), make(chan int, 4)
 		for i := range 4 {
 			go func() {
 				method, path := "DELETE", w.inProject()+"/access_tokens/"+id(got.ID)

@@ -15,7 +15,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
-	"stithy/internal/member"
+	"stithy/internal/owner"
 	"stithy/internal/token"
 	"stithy/internal/user"
 )
@@ -35,54 +35,33 @@ type Draft struct {
 	Level     access.Role
 }
 
-// noun is what the place is called in texts, routes and usernames.
-func noun(of bus.Entity) string {
-	if of.Kind == bus.OfGroup {
-		return "group"
-	}
-	return "project"
-}
+// toManage is what seeing and ending the tokens of an owner needs.
+var toManage = owner.Needs{Group: access.AdminGroupTokens, Project: access.AdminProjectTokens}
 
-// keys are the two columns that say where a membership belongs.
-func keys(of bus.Entity) (namespaceID, projectID *int64) {
-	if of.Kind == bus.OfGroup {
-		return &of.ID, nil
-	}
-	return nil, &of.ID
-}
-
-// manages reports whether an actor may see and end the tokens of a place.
-func manages(a access.Actor, src *member.Source) bool {
-	if src.Entity.Kind == bus.OfGroup {
-		return access.Holds(a, access.AdminGroupTokens, src.At)
-	}
-	return access.Holds(a, access.AdminProjectTokens, src.At)
-}
-
-// mayMake reports whether an actor may make new secrets for a place. Bots may
+// mayMake reports whether an actor may make new secrets for an owner. Bots may
 // not: one that leaked would leave others behind.
-func mayMake(a access.Actor, src *member.Source) bool { return manages(a, src) && !user.ActsAsBot(a) }
+func mayMake(a access.Actor, o *owner.Owner) bool { return toManage.Held(a, o) && !user.ActsAsBot(a) }
 
 func errMayNotCreate(of bus.Entity) error {
-	return fault.WithReason(fault.Rejected, "User does not have permission to create %s access token", noun(of))
+	return fault.WithReason(fault.Rejected, "User does not have permission to create %s access token", owner.Noun(of))
 }
 
-// errMissing is a token that is not of this place.
+// errMissing is a token that is not of this owner.
 func errMissing(of bus.Entity, id int64) error {
-	return fault.NotFoundf("Could not find %s access token with token_id: %d", noun(of), id)
+	return fault.NotFoundf("Could not find %s access token with token_id: %d", owner.Noun(of), id)
 }
 
-// exceeds reports whether a role is above what an actor has in a place.
-func exceeds(level access.Role, a access.Actor, src *member.Source) bool {
-	return !a.Admin() && level > src.At.Role
+// exceeds reports whether a role is above what an actor has in an owner.
+func exceeds(level access.Role, a access.Actor, o *owner.Owner) bool {
+	return !a.Admin() && level > o.Target().Role
 }
 
 // checkLevel keeps people from giving a bot more than they have.
-func checkLevel(a access.Actor, src *member.Source, level access.Role) error {
+func checkLevel(a access.Actor, o *owner.Owner, level access.Role) error {
 	switch {
-	case !exceeds(level, a, src):
+	case !exceeds(level, a, o):
 		return nil
-	case level == access.Owner && src.Entity.Kind == bus.OfProject:
+	case level == access.Owner && o.Project != nil:
 		return fault.WithReason(fault.Rejected, "Could not provision owner access to project access token")
 	}
 	return fault.WithReason(fault.Rejected, "Access level of the token can't be greater the access level of the user who created the token")

@@ -5,10 +5,11 @@ import (
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
+	"stithy/internal/owner"
 )
 
 // What names an act on a token of a project or group; the audit trail keeps
-// it, after the kind of place.
+// it, after the kind of owner.
 type Action string
 
 const (
@@ -25,14 +26,14 @@ type Event struct {
 }
 
 // EventName is the act.
-func (e Event) EventName() string { return noun(e.In) + "_" + string(e.Action) }
+func (e Event) EventName() string { return owner.Noun(e.In) + "_" + string(e.Action) }
 
 // AuditRecord is the act as the audit trail keeps it.
 func (e Event) AuditRecord() bus.AuditRecord {
-	message := fmt.Sprintf("Revoked %s access token with token_id: %d", noun(e.In), e.Token.ID)
+	message := fmt.Sprintf("Revoked %s access token with token_id: %d", owner.Noun(e.In), e.Token.ID)
 	if e.Action == Created {
 		message = fmt.Sprintf("Created %s access token with token_id: %d with scopes: %v and %s access level.",
-			noun(e.In), e.Token.ID, e.Token.Scopes, e.Token.AccessLevel)
+			owner.Noun(e.In), e.Token.ID, e.Token.Scopes, e.Token.AccessLevel)
 	}
 	return bus.AuditRecord{
 		Type: e.EventName(), By: e.By, Entity: e.In, Message: message,

@@ -13,10 +13,6 @@ const held = `members m
 const (
 	sqlFind = `select ` + columns + ` from ` + held + ` where (m.namespace_id = $1 or m.project_id = $2) and t.id = $3`
 
-	// Nothing new comes to be in what is about to go.
-	sqlHoldGroup   = `select 1 from namespaces where id = $1 and not removal for key share`
-	sqlHoldProject = `select 1 from projects where id = $1 and not removal for key share`
-
 	sqlJoin = `
 insert into members (namespace_id, project_id, user_id, access_level, expires_at, created_by_id, created_at, updated_at)
 values ($1, $2, $3, $4, $5, $6, $7, $7)`

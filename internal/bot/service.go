@@ -16,6 +16,7 @@ import (
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/member"
+	"stithy/internal/owner"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/deps"
 	"stithy/internal/platform/postgres"
@@ -33,8 +34,7 @@ type Deps struct {
 	Settings *setting.Service
 	Users    *user.Service
 	Tokens   *token.Service
-	Groups   *group.Service
-	Projects *project.Service
+	Owners   *owner.Service
 	Clock    clock.Clock
 }
 
@@ -44,9 +44,9 @@ type Service struct{ deps Deps }
 // New puts the room together.
 func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
-// Find reads a token of a place.
+// Find reads a token of an owner.
 func (s *Service) Find(ctx context.Context, of bus.Entity, id int64) (*Token, error) {
-	namespaceID, projectID := keys(of)
+	namespaceID, projectID := owner.Keys(of)
 	t, err := postgres.One[Token](ctx, s.deps.DB, sqlFind, namespaceID, projectID, id)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return nil, errMissing(of, id)
@@ -60,20 +60,20 @@ func (s *Service) offered() bool {
 	return !i.Hosted || i.Tier != setting.Free
 }
 
-// Create makes a bot, lets it into the place and gives it a token, whose
+// Create makes a bot, makes it a member of the owner and gives it a token, whose
 // secret is not kept.
-func (s *Service) Create(ctx context.Context, by access.Actor, src *member.Source, d Draft) (t Token, secret secretbox.Secret, err error) {
-	if !s.offered() || !mayMake(by, src) {
-		return Token{}, "", errMayNotCreate(src.Entity)
+func (s *Service) Create(ctx context.Context, by access.Actor, o *owner.Owner, d Draft) (t Token, secret secretbox.Secret, err error) {
+	if !s.offered() || !mayMake(by, o) {
+		return Token{}, "", errMayNotCreate(o.Entity)
 	}
-	if err := checkLevel(by, src, d.Level); err != nil {
+	if err := checkLevel(by, o, d.Level); err != nil {
 		return Token{}, "", err
 	}
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		if err := hold(ctx, tx, src.Entity); err != nil {
+		if err := owner.Hold(ctx, tx, o.Entity); err != nil {
 			return err
 		}
-		u, err := s.deps.Users.CreateBot(ctx, tx, by, user.BotDraft{Username: username(src.Entity), Name: d.Name, External: by.Person.External})
+		u, err := s.deps.Users.CreateBot(ctx, tx, by, user.BotDraft{Username: username(o.Entity), Name: d.Name, External: by.Person.External})
 		if err != nil {
 			return err
 		}
@@ -82,46 +82,33 @@ func (s *Service) Create(ctx context.Context, by access.Actor, src *member.Sourc
 		if err != nil {
 			return err
 		}
-		namespaceID, projectID := keys(src.Entity)
+		namespaceID, projectID := owner.Keys(o.Entity)
 		if _, err := tx.Exec(ctx, sqlJoin, namespaceID, projectID, u.ID, d.Level, t.ExpiresAt, by.ID(), s.deps.Clock.Now()); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, In: src.Entity, Token: t})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, In: o.Entity, Token: t})
 	})
 	return t, secret, err
-}
-
-// hold keeps a place from going while something comes to be in it.
-func hold(ctx context.Context, tx pgx.Tx, of bus.Entity) error {
-	sql := sqlHoldProject
-	if of.Kind == bus.OfGroup {
-		sql = sqlHoldGroup
-	}
-	_, err := postgres.Value[int](ctx, tx, sql, of.ID)
-	if errors.Is(err, postgres.ErrNoRows) {
-		return fault.NotFoundf("%s", of.Kind)
-	}
-	return err
 }
 
 // username is a name that nobody has and nobody can guess.
 func username(of bus.Entity) string {
 	random := make([]byte, 16)
 	_, _ = rand.Read(random) // never fails: the process ends first
-	return fmt.Sprintf("%s_%d_bot_%s", noun(of), of.ID, hex.EncodeToString(random))
+	return fmt.Sprintf("%s_%d_bot_%s", owner.Noun(of), of.ID, hex.EncodeToString(random))
 }
 
 // Rotate puts a new token in the place of an old one, which is revoked. The
 // bot stays, for as long as the new token lives.
-func (s *Service) Rotate(ctx context.Context, by access.Actor, src *member.Source, id int64, expiresAt *time.Time) (Token, secretbox.Secret, error) {
-	if !mayMake(by, src) {
+func (s *Service) Rotate(ctx context.Context, by access.Actor, o *owner.Owner, id int64, expiresAt *time.Time) (Token, secretbox.Secret, error) {
+	if !mayMake(by, o) {
 		return Token{}, "", fault.New(fault.Unauthenticated)
 	}
-	t, err := s.Find(ctx, src.Entity, id)
+	t, err := s.Find(ctx, o.Entity, id)
 	if err != nil {
 		return Token{}, "", err
 	}
-	if exceeds(t.AccessLevel, by, src) {
+	if exceeds(t.AccessLevel, by, o) {
 		return Token{}, "", fault.WithReason(fault.Rejected, "Not eligible to rotate token with access level higher than the user")
 	}
 	var secret secretbox.Secret
@@ -144,7 +131,7 @@ func (s *Service) Revoke(ctx context.Context, by access.Actor, of bus.Entity, t 
 			return err
 		}
 		if !alive {
-			namespaceID, projectID := keys(of)
+			namespaceID, projectID := owner.Keys(of)
 			left, err := tx.Exec(ctx, sqlLeave, namespaceID, projectID, t.UserID)
 			if err != nil {
 				return err

@@ -32,8 +32,8 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 	}
 }
 
-// entity is a deploy key on the wire.
-type entity struct {
+// keyForm is a deploy key on the wire.
+type keyForm struct {
 	ID                int64         `json:"id"`
 	Title             string        `json:"title"`
 	Key               string        `json:"key"`
@@ -44,16 +44,16 @@ type entity struct {
 	CanPush           bool          `json:"can_push"`
 }
 
-func present(k Key) entity {
-	return entity{
+func present(k Key) keyForm {
+	return keyForm{
 		ID: k.ID, Title: k.Title, Key: k.Key, Fingerprint: k.FingerprintMD5, FingerprintSHA256: k.FingerprintSHA256,
 		CreatedAt: httpapi.Time(k.CreatedAt), ExpiresAt: httpapi.At(k.ExpiresAt), CanPush: k.CanPush,
 	}
 }
 
-func presentOne(k *Key, err error) (entity, error) {
+func presentOne(k *Key, err error) (keyForm, error) {
 	if err != nil {
-		return entity{}, err
+		return keyForm{}, err
 	}
 	return present(*k), nil
 }
@@ -63,7 +63,7 @@ type allParams struct {
 	httpapi.Paging
 }
 
-func (s *Service) handleListAll(ctx context.Context, call httpapi.Call[httpapi.None, allParams]) (httpapi.List[entity], error) {
+func (s *Service) handleListAll(ctx context.Context, call httpapi.Call[httpapi.None, allParams]) (httpapi.List[keyForm], error) {
 	return s.list(ctx, 0, call.Params.Public, call.Params.Paging)
 }
 
@@ -72,14 +72,14 @@ type listParams struct {
 	httpapi.Paging
 }
 
-func (s *Service) handleList(ctx context.Context, call httpapi.Call[*project.Project, listParams]) (httpapi.List[entity], error) {
+func (s *Service) handleList(ctx context.Context, call httpapi.Call[*project.Project, listParams]) (httpapi.List[keyForm], error) {
 	return s.list(ctx, call.Subject.ID, false, call.Params.Paging)
 }
 
-func (s *Service) list(ctx context.Context, projectID int64, openOnly bool, page httpapi.Paging) (httpapi.List[entity], error) {
+func (s *Service) list(ctx context.Context, projectID int64, openOnly bool, page httpapi.Paging) (httpapi.List[keyForm], error) {
 	req, err := page.Request()
 	if err != nil {
-		return httpapi.List[entity]{}, err
+		return httpapi.List[keyForm]{}, err
 	}
 	res, err := s.List(ctx, projectID, openOnly, req)
 	return httpapi.ListOf(req, res, present), err
@@ -90,7 +90,7 @@ type keyRef struct {
 	KeyID int64 `param:"key_id" doc:"ID of the deploy key"`
 }
 
-func (s *Service) handleGet(ctx context.Context, call httpapi.Call[*project.Project, keyRef]) (entity, error) {
+func (s *Service) handleGet(ctx context.Context, call httpapi.Call[*project.Project, keyRef]) (keyForm, error) {
 	return presentOne(s.Find(ctx, call.Subject.ID, call.Params.KeyID))
 }
 
@@ -102,7 +102,7 @@ type addParams struct {
 	ExpiresAt httpapi.Opt[time.Time] `param:"expires_at" doc:"When the key stops working; never when absent"`
 }
 
-func (s *Service) handleAdd(ctx context.Context, call httpapi.Call[*project.Project, addParams]) (entity, error) {
+func (s *Service) handleAdd(ctx context.Context, call httpapi.Call[*project.Project, addParams]) (keyForm, error) {
 	p := call.Params
 	k, err := s.Add(ctx, call.Actor, call.Subject, Draft{Title: p.Title, Key: p.Key, CanPush: p.CanPush, ExpiresAt: p.ExpiresAt.Ptr()})
 	return presentOne(&k, err)
@@ -114,7 +114,7 @@ type changeParams struct {
 	CanPush httpapi.Opt[bool]   `param:"can_push" doc:"Whether the key may push"`
 }
 
-func (s *Service) handleChange(ctx context.Context, call httpapi.Call[*project.Project, changeParams]) (entity, error) {
+func (s *Service) handleChange(ctx context.Context, call httpapi.Call[*project.Project, changeParams]) (keyForm, error) {
 	p := call.Params
 	return presentOne(s.Change(ctx, call.Actor, call.Subject, p.KeyID, p.Title.Ptr(), p.CanPush.Ptr()))
 }
@@ -123,6 +123,6 @@ func (s *Service) handleRemove(ctx context.Context, call httpapi.Call[*project.P
 	return httpapi.NoContent{}, s.Remove(ctx, call.Actor, call.Subject, call.Params.KeyID)
 }
 
-func (s *Service) handleEnable(ctx context.Context, call httpapi.Call[*project.Project, keyRef]) (entity, error) {
+func (s *Service) handleEnable(ctx context.Context, call httpapi.Call[*project.Project, keyRef]) (keyForm, error) {
 	return presentOne(s.Enable(ctx, call.Actor, call.Subject, call.Params.KeyID))
 }

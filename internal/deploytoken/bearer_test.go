@@ -11,8 +11,8 @@ import (
 func TestADeployTokenIsGoodWithItsNameUntilItEnds(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	room := w.tokens
-	m := w.create(t, w.inProject(), map[string]any{"expires_at": w.now.AddDate(0, 0, 10).Format(time.RFC3339)})
+	room := w.DeployTokens
+	m := w.create(t, w.inProject(), map[string]any{"expires_at": w.Now().AddDate(0, 0, 10).Format(time.RFC3339)})
 	good := func(username, secret string) bool {
 		t.Helper()
 		b, err := room.Authenticate(t.Context(), username, secret)
@@ -27,12 +27,12 @@ func TestADeployTokenIsGoodWithItsNameUntilItEnds(t *testing.T) {
 	if good(m.Username+"x", m.Token) || good("", m.Token) || good(m.Username, m.Token+"x") {
 		t.Error("another name or secret is taken")
 	}
-	w.now = w.now.AddDate(0, 0, 11)
+	w.Turn(11 * 24 * time.Hour)
 	if good(m.Username, m.Token) {
 		t.Error("an expired token is taken")
 	}
-	w.now = w.now.AddDate(0, 0, -11)
-	if _, err := w.db.Exec(t.Context(), `update deploy_tokens set revoked_at = now() where id = $1`, m.ID); err != nil {
+	w.Turn(-11 * 24 * time.Hour)
+	if _, err := w.DB.Exec(t.Context(), `update deploy_tokens set revoked_at = now() where id = $1`, m.ID); err != nil {
 		t.Fatal(err)
 	}
 	if good(m.Username, m.Token) {
@@ -43,10 +43,10 @@ func TestADeployTokenIsGoodWithItsNameUntilItEnds(t *testing.T) {
 func TestADeployTokenReachesItsPlaceAlone(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	room := w.tokens
-	below := projecttest.New(t, w.db, grouptest.New(t, w.db, grouptest.Named("below"), grouptest.Under(w.group)).ID, projecttest.Named("deep"))
-	beside := projecttest.New(t, w.db, w.group.ID, projecttest.Named("beside"))
-	elsewhere := projecttest.New(t, w.db, grouptest.New(t, w.db, grouptest.Named("others")).ID, projecttest.Named("theirs"))
+	room := w.DeployTokens
+	below := projecttest.New(t, w.DB, grouptest.New(t, w.DB, grouptest.Named("below"), grouptest.Under(w.group)).ID, projecttest.Named("deep"))
+	beside := projecttest.New(t, w.DB, w.group.ID, projecttest.Named("beside"))
+	elsewhere := projecttest.New(t, w.DB, grouptest.New(t, w.DB, grouptest.Named("others")).ID, projecttest.Named("theirs"))
 	for in, reached := range map[string]map[int64]bool{
 		w.inProject(): {w.project.ID: true, beside.ID: false, below.ID: false, elsewhere.ID: false},
 		w.inGroup():   {w.project.ID: true, beside.ID: true, below.ID: true, elsewhere.ID: false},

@@ -3,109 +3,53 @@ package deploytoken_test
 import (
 	"context"
 	"encoding/base64"
-	"log/slog"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/app/apptest"
 	"stithy/internal/deploytoken"
 	"stithy/internal/group"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
-	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/httpapi/httpapitest"
-	"stithy/internal/kit/wire"
-	"stithy/internal/platform/clock"
-	"stithy/internal/platform/jobqueue"
-	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/postgres/postgrestest"
-	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
 	"stithy/internal/project/projecttest"
-	"stithy/internal/setting/settingtest"
-	"stithy/internal/token"
-	"stithy/internal/token/tokentest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
 
-// fixture is a group with a project in it, behind the real API with the real
-// authentication.
+// fixture is a group with a project in it and people of every role.
 type fixture struct {
-	*httpapitest.Client // anonymous
-	db                  *postgres.DB
-	box                 *secretbox.Box
-	now                 time.Time
+	*apptest.Instance
 	group               *group.Group
 	project             *project.Project
-	tokens              *deploytoken.Service
 	root, owner         *user.User
 	maintainer          *user.User // of the project, as is the developer
 	developer, stranger *user.User
-
-	mu      sync.Mutex
-	records []bus.AuditRecord
 }
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	w := &fixture{db: postgrestest.New(t), box: secretbox.Random(), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	now := clock.Clock(func() time.Time { return w.now })
-	home := &url.URL{Scheme: "https", Host: "forge.example"}
-	names := wire.Names{Service: "svc", Errors: "errsvc"}
-	events, settings := bus.New(), settingtest.New(t, w.db)
-	users := user.New(user.Deps{
-		DB: w.db, Bus: events, Settings: settings, Clock: now, Log: log, ExternalURL: home, Names: names,
-		Queue: &jobqueue.Queue{}, Hasher: secretbox.NewHasher(1),
-	})
-	tokens := token.New(token.Deps{
-		DB: w.db, Bus: events, Box: w.box, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: home, Names: names,
-		OAuth: tokentest.NoResolver{}, Jobs: tokentest.NoResolver{},
-	})
-	groups := group.New(group.Deps{
-		DB: w.db, Bus: events, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: home.String(),
-		Queue: &jobqueue.Queue{}, Projects: grouptest.NoProjects{},
-	})
-	projects := project.New(project.Deps{
-		DB: w.db, Bus: events, Settings: settings, Users: users, Groups: groups, Clock: now, Log: log, ExternalURL: home.String(), Names: names,
-		Queue: &jobqueue.Queue{}, Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
-	})
-	w.tokens = deploytoken.New(deploytoken.Deps{
-		DB: w.db, Bus: events, Box: w.box, Groups: groups, Projects: projects, Clock: now, Names: names,
-	})
-	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
-		if a, ok := e.(bus.Audited); ok {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.records = append(w.records, a.AuditRecord())
-		}
-		return nil
-	})
-	endpoints := slices.Concat(probes(projects), w.tokens.Endpoints(), tokens.Endpoints(), users.Endpoints())
-	w.Client = httpapitest.Start(t, &httpapi.Server{Endpoints: endpoints, Authenticator: tokens, Clock: now})
-
-	w.root = usertest.New(t, w.db, usertest.Named("root"), usertest.Admin())
-	w.stranger = usertest.New(t, w.db, usertest.Named("stranger"))
-	w.owner = usertest.New(t, w.db, usertest.Named("owner"))
-	w.maintainer = usertest.New(t, w.db, usertest.Named("maintainer"))
-	w.developer = usertest.New(t, w.db, usertest.Named("developer"))
-	w.group = grouptest.New(t, w.db, grouptest.Named("team"))
-	w.project = projecttest.New(t, w.db, w.group.ID, projecttest.Named("tool"))
-	grouptest.Join(t, w.db, w.group, w.owner, access.Owner)
-	grouptest.Join(t, w.db, w.group, w.maintainer, access.Maintainer)
-	projecttest.Join(t, w.db, w.project, w.developer, access.Developer)
+	w := &fixture{Instance: apptest.New(t)}
+	w.Serve(t, probes(w.Projects)...)
+	w.root = usertest.New(t, w.DB, usertest.Named("root"), usertest.Admin())
+	w.stranger = usertest.New(t, w.DB, usertest.Named("stranger"))
+	w.owner = usertest.New(t, w.DB, usertest.Named("owner"))
+	w.maintainer = usertest.New(t, w.DB, usertest.Named("maintainer"))
+	w.developer = usertest.New(t, w.DB, usertest.Named("developer"))
+	w.group = grouptest.New(t, w.DB, grouptest.Named("team"))
+	w.project = projecttest.New(t, w.DB, w.group.ID, projecttest.Named("tool"))
+	grouptest.Join(t, w.DB, w.group, w.owner, access.Owner)
+	grouptest.Join(t, w.DB, w.group, w.maintainer, access.Maintainer)
+	projecttest.Join(t, w.DB, w.project, w.developer, access.Developer)
 	return w
 }
 
@@ -134,21 +78,8 @@ func probes(projects *project.Service) []httpapi.Endpoint {
 	return all
 }
 
-func (w *fixture) as(t testing.TB, u *user.User) *httpapitest.Client {
-	t.Helper()
-	return w.With("Private-Token", tokentest.New(t, w.db, w.box, u.ID))
-}
-
 func (w *fixture) inProject() string { return "/projects/" + id(w.project.ID) }
 func (w *fixture) inGroup() string   { return "/groups/" + id(w.group.ID) }
-
-func (w *fixture) taken() []bus.AuditRecord {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	records := w.records
-	w.records = nil
-	return records
-}
 
 // made is a deploy token as the API shows it.
 type made struct {
@@ -170,7 +101,7 @@ func (w *fixture) create(t testing.TB, in string, attributes ...map[string]any) 
 			body[k] = v
 		}
 	}
-	return httpapitest.JSON[made](t, w.as(t, w.owner).Do(t, "POST", in+"/deploy_tokens", body).WantStatus(t, http.StatusCreated))
+	return httpapitest.JSON[made](t, w.As(t, w.owner).Do(t, "POST", in+"/deploy_tokens", body).WantStatus(t, http.StatusCreated))
 }
 
 func listed(t testing.TB, r *httpapitest.Reply) (ids []int64) {
@@ -195,7 +126,7 @@ func TestADeployTokenIsShownOnceWithItsSecret(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	for noun, in := range map[string]string{"": w.inProject(), "group_": w.inGroup()} {
-		w.taken()
+		w.Audited()
 		got := w.create(t, in, map[string]any{
 			"name": "CD", "scopes": []string{"read_registry", "read_repository", "read_registry"}, "expires_at": "2024-06-01",
 		})
@@ -210,14 +141,14 @@ func TestADeployTokenIsShownOnceWithItsSecret(t *testing.T) {
 			t.Errorf("the secret is %s", got.Token)
 		}
 		path := in + "/deploy_tokens/" + id(got.ID)
-		w.as(t, w.owner).Do(t, "GET", path, nil).Want(t, 200, `{"id":`+id(got.ID)+`,"name":"CD","username":"svc+deploy-token-`+id(got.ID)+
+		w.As(t, w.owner).Do(t, "GET", path, nil).Want(t, 200, `{"id":`+id(got.ID)+`,"name":"CD","username":"svc+deploy-token-`+id(got.ID)+
 			`","expires_at":"2024-06-01T00:00:00.000Z","scopes":["read_repository","read_registry"],"revoked":false,"expired":false}`)
-		w.as(t, w.owner).Do(t, "DELETE", path, nil).Want(t, 204, "")
+		w.As(t, w.owner).Do(t, "DELETE", path, nil).Want(t, 204, "")
 		for _, method := range []string{"GET", "DELETE"} {
-			w.as(t, w.owner).Do(t, method, path, nil).Want(t, 404, `{"message":"404 Deploy Token Not Found"}`)
+			w.As(t, w.owner).Do(t, method, path, nil).Want(t, 404, `{"message":"404 Deploy Token Not Found"}`)
 		}
 		var types []string
-		for _, d := range w.taken() {
+		for _, d := range w.Audited() {
 			types = append(types, d.Type)
 			if d.Target.ID != got.ID || !d.By.Is(w.owner.ID) || strings.Contains(d.Message, got.Token) {
 				t.Errorf("the trail says %+v", d)
@@ -227,7 +158,7 @@ func TestADeployTokenIsShownOnceWithItsSecret(t *testing.T) {
 			t.Errorf("the trail says %v", types)
 		}
 	}
-	stored, err := postgres.Value[bool](t.Context(), w.db, "select exists (select 1 from deploy_tokens)")
+	stored, err := postgres.Value[bool](t.Context(), w.DB, "select exists (select 1 from deploy_tokens)")
 	if err != nil || stored {
 		t.Errorf("something is left: %v %v", stored, err)
 	}
@@ -263,7 +194,7 @@ func TestWhatADeployTokenMayBe(t *testing.T) {
 				delete(body, k)
 			}
 		}
-		if r := w.as(t, w.owner).Do(t, "POST", w.inProject()+"/deploy_tokens", body); r.Status != 400 || r.Body != c.body {
+		if r := w.As(t, w.owner).Do(t, "POST", w.inProject()+"/deploy_tokens", body); r.Status != 400 || r.Body != c.body {
 			t.Errorf("%s: got %d %s, want %s", c.fact, r.Status, r.Body, c.body)
 		}
 	}
@@ -279,11 +210,11 @@ func TestWhoManagesDeployTokens(t *testing.T) {
 		project, group int
 	}{
 		{"nobody", w.Client, 401, 401},
-		{"a stranger", w.as(t, w.stranger), 404, 404},
-		{"a developer", w.as(t, w.developer), 403, 403},
-		{"a maintainer", w.as(t, w.maintainer), 200, 403},
-		{"an owner", w.as(t, w.owner), 200, 200},
-		{"an administrator", w.as(t, w.root), 200, 200},
+		{"a stranger", w.As(t, w.stranger), 404, 404},
+		{"a developer", w.As(t, w.developer), 403, 403},
+		{"a maintainer", w.As(t, w.maintainer), 200, 403},
+		{"an owner", w.As(t, w.owner), 200, 200},
+		{"an administrator", w.As(t, w.root), 200, 200},
 	} {
 		body := map[string]any{"name": "x", "scopes": []string{"read_repository"}}
 		for _, place := range []struct {
@@ -312,23 +243,23 @@ func TestWhoManagesDeployTokens(t *testing.T) {
 		}
 	}
 	w.Do(t, "GET", "/deploy_tokens", nil).Want(t, 401, unauthorized)
-	w.as(t, w.owner).Do(t, "GET", "/deploy_tokens", nil).Want(t, 403, forbidden)
+	w.As(t, w.owner).Do(t, "GET", "/deploy_tokens", nil).Want(t, 403, forbidden)
 	// PE-01: a deploy token is looked up with its place.
-	w.as(t, w.root).Do(t, "GET", w.inProject()+"/deploy_tokens/"+id(ofGroup.ID), nil).WantStatus(t, 404)
-	w.as(t, w.root).Do(t, "DELETE", w.inGroup()+"/deploy_tokens/"+id(ofProject.ID), nil).WantStatus(t, 404)
-	w.as(t, w.root).Do(t, "GET", w.inProject()+"/deploy_tokens/"+id(ofProject.ID), nil).WantStatus(t, 200)
+	w.As(t, w.root).Do(t, "GET", w.inProject()+"/deploy_tokens/"+id(ofGroup.ID), nil).WantStatus(t, 404)
+	w.As(t, w.root).Do(t, "DELETE", w.inGroup()+"/deploy_tokens/"+id(ofProject.ID), nil).WantStatus(t, 404)
+	w.As(t, w.root).Do(t, "GET", w.inProject()+"/deploy_tokens/"+id(ofProject.ID), nil).WantStatus(t, 200)
 }
 
 func TestDeployTokensAreListed(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	other := "/projects/" + id(projecttest.New(t, w.db, w.group.ID).ID)
+	other := "/projects/" + id(projecttest.New(t, w.DB, w.group.ID).ID)
 	a, b := w.create(t, w.inProject()), w.create(t, w.inProject(), map[string]any{"expires_at": "2024-05-01"})
 	c, d, e := w.create(t, w.inProject()), w.create(t, w.inGroup()), w.create(t, other)
-	if _, err := w.db.Exec(t.Context(), "update deploy_tokens set revoked_at = now() where id = $1", c.ID); err != nil {
+	if _, err := w.DB.Exec(t.Context(), "update deploy_tokens set revoked_at = now() where id = $1", c.ID); err != nil {
 		t.Fatal(err)
 	}
-	client := w.as(t, w.root)
+	client := w.As(t, w.root)
 	for path, want := range map[string][]int64{
 		"/deploy_tokens":                             {a.ID, b.ID, c.ID, d.ID, e.ID},
 		"/deploy_tokens?active=true":                 {a.ID, d.ID, e.ID},
@@ -407,10 +338,10 @@ func TestTK10_ADeployTokenOpensNothingOfThisAPI(t *testing.T) {
 func TestADeployTokenReachesItsOwnPlaceAlone(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	below, beside := grouptest.New(t, w.db, grouptest.Named("below"), grouptest.Under(w.group)), grouptest.New(t, w.db, grouptest.Named("beside"))
-	deep := projecttest.New(t, w.db, below.ID, projecttest.Named("deep"))
-	sibling := projecttest.New(t, w.db, w.group.ID, projecttest.Named("sibling"))
-	elsewhere := projecttest.New(t, w.db, beside.ID, projecttest.Named("elsewhere"))
+	below, beside := grouptest.New(t, w.DB, grouptest.Named("below"), grouptest.Under(w.group)), grouptest.New(t, w.DB, grouptest.Named("beside"))
+	deep := projecttest.New(t, w.DB, below.ID, projecttest.Named("deep"))
+	sibling := projecttest.New(t, w.DB, w.group.ID, projecttest.Named("sibling"))
+	elsewhere := projecttest.New(t, w.DB, beside.ID, projecttest.Named("elsewhere"))
 	group, other := w.group.ID, below.ID
 	for name, c := range map[string]struct {
 		bearer deploytoken.Bearer
@@ -422,7 +353,7 @@ func TestADeployTokenReachesItsOwnPlaceAlone(t *testing.T) {
 		"of nothing":    {deploytoken.Bearer{}, nil},
 	} {
 		for _, p := range []int64{w.project.ID, sibling.ID, deep.ID, elsewhere.ID, 999999} {
-			if got, err := w.tokens.Reaches(t.Context(), &c.bearer, p); err != nil || got != slices.Contains(c.want, p) {
+			if got, err := w.DeployTokens.Reaches(t.Context(), &c.bearer, p); err != nil || got != slices.Contains(c.want, p) {
 				t.Errorf("%s, project %d: %v, %v", name, p, got, err)
 			}
 		}

@@ -5,19 +5,16 @@ import (
 
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/paging"
+	"stithy/internal/owner"
 	"stithy/internal/platform/postgres"
 )
 
-// List reads one page of the deploy tokens of a place, or without one of the
+// List reads one page of the deploy tokens of an owner, or without one of the
 // whole instance, oldest first.
 func (s *Service) List(ctx context.Context, of *bus.Entity, activeOnly bool, req paging.Request) (paging.Result[Token], error) {
 	l := postgres.From("deploy_tokens t").Columns(columns).Order(postgres.Key{Expr: "t.id"})
-	switch {
-	case of == nil:
-	case of.Kind == bus.OfGroup:
-		l.Where("t.namespace_id = ?", of.ID)
-	default:
-		l.Where("t.project_id = ?", of.ID)
+	if of != nil {
+		owner.Where(l.Where, *of, "t.namespace_id = ?", "t.project_id = ?")
 	}
 	if activeOnly {
 		l.Where("t.revoked_at is null")

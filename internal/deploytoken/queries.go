@@ -3,12 +3,12 @@ package deploytoken
 // columns are those of Token, from a table called t.
 const columns = `t.id, t.name, t.username, t.scopes, t.expires_at, t.revoked_at`
 
-// ofPlace is the condition that a row belongs to a place, given by its two
+// ofOwner is the condition that a row belongs to an owner, given by its two
 // keys, one of which is null.
-const ofPlace = `(t.namespace_id = $1 or t.project_id = $2)`
+const ofOwner = `(t.namespace_id = $1 or t.project_id = $2)`
 
 const (
-	sqlFind = `select ` + columns + ` from deploy_tokens t where ` + ofPlace + ` and t.id = $3`
+	sqlFind = `select ` + columns + ` from deploy_tokens t where ` + ofOwner + ` and t.id = $3`
 
 	// A username that was not chosen ends in the id.
 	sqlInsert = `
@@ -24,5 +24,5 @@ where t.digest = $1 and t.username = $2 and t.revoked_at is null and (t.expires_
 	sqlInGroup = `select exists (select 1 from projects p join namespaces n on n.id = p.namespace_id
 where p.id = $1 and n.lineage @> array[$2::bigint])`
 
-	sqlDelete = `delete from deploy_tokens t where ` + ofPlace + ` and t.id = $3 returning ` + columns
+	sqlDelete = `delete from deploy_tokens t where ` + ofOwner + ` and t.id = $3 returning ` + columns
 )

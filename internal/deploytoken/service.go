@@ -7,16 +7,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"stithy/internal/group"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
+	"stithy/internal/owner"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/deps"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
-	"stithy/internal/project"
 )
 
 // kind keeps the digests of deploy tokens apart from those of any other.
@@ -26,13 +25,12 @@ const randomLength = 20
 
 // Deps is what the room needs from below.
 type Deps struct {
-	DB       *postgres.DB
-	Bus      *bus.Bus
-	Box      *secretbox.Box
-	Groups   *group.Service
-	Projects *project.Service
-	Clock    clock.Clock
-	Names    wire.Names
+	DB     *postgres.DB
+	Bus    *bus.Bus
+	Box    *secretbox.Box
+	Owners *owner.Service
+	Clock  clock.Clock
+	Names  wire.Names
 }
 
 // Service is the use cases of deploy tokens.
@@ -43,22 +41,12 @@ func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
 var errMissing = fault.NotFoundf("Deploy Token")
 
-// gone is a place that went while something was to come to be in it.
-var gone = postgres.Faults{
-	"deploy_tokens_namespace_id_fkey": fault.NotFoundf("Group"), "deploy_tokens_project_id_fkey": fault.NotFoundf("Project"),
-}
+// gone is an owner that went while something was to come to be in it.
+var gone = owner.Gone("deploy_tokens")
 
-// keys are the two columns that say where a token belongs.
-func keys(of bus.Entity) (namespaceID, projectID *int64) {
-	if of.Kind == bus.OfGroup {
-		return &of.ID, nil
-	}
-	return nil, &of.ID
-}
-
-// Find reads a deploy token of a place.
+// Find reads a deploy token of an owner.
 func (s *Service) Find(ctx context.Context, of bus.Entity, id int64) (*Token, error) {
-	namespaceID, projectID := keys(of)
+	namespaceID, projectID := owner.Keys(of)
 	return found(postgres.One[Token](ctx, s.deps.DB, sqlFind, namespaceID, projectID, id))
 }
 
@@ -76,7 +64,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, of bus.Entity, d 
 	}
 	carried := slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return !slices.Contains(d.Scopes, s) })
 	secret = secretbox.Secret(s.deps.Names.TokenPrefix(wire.DeployToken) + secretbox.RandomToken(randomLength))
-	namespaceID, projectID := keys(of)
+	namespaceID, projectID := owner.Keys(of)
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		t, err = postgres.One[Token](ctx, tx, sqlInsert, namespaceID, projectID, d.Name, d.Username, s.deps.Names.Service+"+deploy-token-",
 			s.deps.Box.Digest(string(kind), secret.Reveal()), carried, d.ExpiresAt, by.ID(), s.deps.Clock.Now())
@@ -90,7 +78,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, of bus.Entity, d 
 
 // Delete ends a deploy token; no record of it stays but in the trail.
 func (s *Service) Delete(ctx context.Context, by access.Actor, of bus.Entity, id int64) error {
-	namespaceID, projectID := keys(of)
+	namespaceID, projectID := owner.Keys(of)
 	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		t, err := found(postgres.One[Token](ctx, tx, sqlDelete, namespaceID, projectID, id))
 		if err != nil {

@@ -9,11 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"stithy/internal/group"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
-	"stithy/internal/project"
+	"stithy/internal/owner"
 	"stithy/internal/user"
 )
 
@@ -32,106 +31,47 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 	})
 }
 
-// needs is the ability that an endpoint asks for in either kind of source.
-type needs struct{ group, project access.Ability }
-
 var (
-	toRead  = needs{access.ReadGroupMembers, access.ReadProjectMembers}
-	toAdmin = needs{access.AdminGroupMembers, access.AdminProjectMembers}
-	toLeave = needs{access.LeaveGroup, access.LeaveProject}
-	toAsk   = needs{access.AskToJoinGroup, access.AskToJoinProject}
-	toShare = needs{access.ShareGroup, access.ShareProject}
+	toRead  = owner.Needs{Group: access.ReadGroupMembers, Project: access.ReadProjectMembers}
+	toAdmin = owner.Needs{Group: access.AdminGroupMembers, Project: access.AdminProjectMembers}
+	toLeave = owner.Needs{Group: access.LeaveGroup, Project: access.LeaveProject}
+	toAsk   = owner.Needs{Group: access.AskToJoinGroup, Project: access.AskToJoinProject}
+	toShare = owner.Needs{Group: access.ShareGroup, Project: access.ShareProject}
 )
 
-// sourceRef is the {id} that every route below a source carries.
-type sourceRef struct {
-	ID string `param:"id" doc:"ID or URL-encoded path"`
-}
-
-func (r sourceRef) ref() string { return r.ID }
-
 // on declares an endpoint below groups and below projects.
-func on[P interface{ ref() string }, R any](
-	s *Service, spec httpapi.Spec, n needs, handle func(context.Context, httpapi.Call[*Source, P]) (R, error),
+func on[P owner.Params, R any](
+	s *Service, spec httpapi.Spec, n owner.Needs, handle func(context.Context, httpapi.Call[*Source, P]) (R, error),
 ) []httpapi.Endpoint {
-	return with(s, spec, n, func(_ context.Context, _ access.Actor, src *Source, _ P) (*Source, error) { return src, nil }, handle)
-}
-
-// with declares an endpoint below groups and below projects whose subject is
-// found in its source.
-func with[S httpapi.InOwner, P interface{ ref() string }, R any](
-	s *Service, spec httpapi.Spec, n needs,
-	load func(context.Context, access.Actor, *Source, P) (S, error), handle func(context.Context, httpapi.Call[S, P]) (R, error),
-) []httpapi.Endpoint {
-	declare := func(kind string, can access.Ability, find Finder) httpapi.Endpoint {
-		spec := spec
-		method, path, _ := strings.Cut(spec.Route, " ")
-		spec.Route, spec.Needs = method+" /"+kind+"s/{id}"+path, can
-		spec.Summary = strings.ReplaceAll(spec.Summary, "source", kind)
-		return httpapi.On(spec, func(ctx context.Context, a access.Actor, in P) (S, error) {
-			src, err := find(ctx, a, in.ref())
-			if err != nil {
-				var none S
-				return none, err
-			}
-			return load(ctx, a, src, in)
-		}, handle)
-	}
-	return []httpapi.Endpoint{declare("group", n.group, InGroups(s.deps.Groups)), declare("project", n.project, InProjects(s.deps.Projects))}
-}
-
-// Finder reads the place that a reference names, for an actor who sees it.
-type Finder func(ctx context.Context, a access.Actor, ref string) (*Source, error)
-
-// InGroups finds groups.
-func InGroups(groups *group.Service) Finder {
-	return func(ctx context.Context, a access.Actor, ref string) (*Source, error) {
-		g, err := groups.FindByRef(ctx, a, ref)
-		if err != nil {
-			return nil, err
-		}
-		return OfGroup(g), nil
-	}
-}
-
-// InProjects finds projects. A former path sends readers to the present one.
-func InProjects(projects *project.Service) Finder {
-	return func(ctx context.Context, a access.Actor, ref string) (*Source, error) {
-		p, moved, err := projects.FindByRef(ctx, a, ref)
-		if err != nil {
-			return nil, err
-		}
-		if moved {
-			return nil, &httpapi.MovedError{Param: "id", To: strconv.FormatInt(p.ID, 10)}
-		}
-		return OfProject(p), nil
-	}
+	return owner.With(s.deps.Owners, spec, n, func(_ context.Context, _ access.Actor, o *owner.Owner, _ P) (*Source, error) {
+		return SourceOf(o), nil
+	}, handle)
 }
 
 func (s *Service) memberEndpoints() []httpapi.Endpoint {
 	return slices.Concat(
-		on(s, httpapi.Spec{Route: "GET /members", Summary: "List the direct members of a source."}, toRead, s.handleList(false)),
+		on(s, httpapi.Spec{Route: "GET /members", Summary: "List the direct members of a {owner}."}, toRead, s.handleList(false)),
 		on(s, httpapi.Spec{
-			Route: "GET /members/all", Summary: "List the members of a source, with those from above it and of groups that were let in.",
+			Route: "GET /members/all", Summary: "List the members of a {owner}, with those from above it and of groups that were let in.",
 		}, toRead, s.handleList(true)),
-		on(s, httpapi.Spec{Route: "GET /members/{user_id}", Summary: "Show a direct member of a source."}, toRead, s.handleGet(false)),
+		on(s, httpapi.Spec{Route: "GET /members/{user_id}", Summary: "Show a direct member of a {owner}."}, toRead, s.handleGet(false)),
 		on(s, httpapi.Spec{
-			Route: "GET /members/all/{user_id}", Summary: "Show a member of a source, however they came to be one.",
+			Route: "GET /members/all/{user_id}", Summary: "Show a member of a {owner}, however they came to be one.",
 		}, toRead, s.handleGet(true)),
 		on(s, httpapi.Spec{
-			Route: "POST /members", Status: http.StatusCreated, Summary: "Add members to a source.",
-			Forms: []any{entity{}, outcome{}}, Note: "Several people, separated by commas, are answered with a status.",
+			Route: "POST /members", Status: http.StatusCreated, Summary: "Add members to a {owner}.",
+			Forms: []any{memberForm{}, outcomeForm{}}, Note: "Several people, separated by commas, are answered with a status.",
 		}, toAdmin, s.handleAdd),
-		on(s, httpapi.Spec{Route: "PUT /members/{user_id}", Summary: "Change a member of a source."}, toAdmin, s.handleUpdate),
-		with(s, httpapi.Spec{
-			Route: "DELETE /members/{user_id}", Limit: "members_delete", Summary: "Remove a member from a source, or leave it.",
+		on(s, httpapi.Spec{Route: "PUT /members/{user_id}", Summary: "Change a member of a {owner}."}, toAdmin, s.handleUpdate),
+		owner.With(s.deps.Owners, httpapi.Spec{
+			Route: "DELETE /members/{user_id}", Limit: "members_delete", Summary: "Remove a member from a {owner}, or leave it.",
 			ExtraRefusals: "only who manages the members, or is the member",
 		}, toLeave, s.loadMember, s.handleRemove),
 	)
 }
 
-// entity is a member on the wire.
-type entity struct {
+// memberForm is a member on the wire.
+type memberForm struct {
 	user.Public
 	AccessLevel     access.Role   `json:"access_level"`
 	CreatedAt       httpapi.Time  `json:"created_at"`
@@ -141,13 +81,13 @@ type entity struct {
 }
 
 // outcome tells how several people fared.
-type outcome struct {
+type outcomeForm struct {
 	Status  string            `json:"status"`
 	Message map[string]string `json:"message,omitempty"`
 }
 
 // present shows members with their accounts, which it reads all at once.
-func (s *Service) present(ctx context.Context, members ...Member) ([]entity, error) {
+func (s *Service) present(ctx context.Context, members ...Member) ([]memberForm, error) {
 	var ids []int64
 	for _, m := range members {
 		if ids = append(ids, m.UserID); m.CreatedByID != nil {
@@ -158,9 +98,9 @@ func (s *Service) present(ctx context.Context, members ...Member) ([]entity, err
 	if err != nil {
 		return nil, err
 	}
-	forms := make([]entity, len(members))
+	forms := make([]memberForm, len(members))
 	for i, m := range members {
-		forms[i] = entity{
+		forms[i] = memberForm{
 			Public: s.deps.Users.PublicForm(people[m.UserID]), AccessLevel: m.AccessLevel, CreatedAt: httpapi.Time(m.CreatedAt),
 			ExpiresAt: httpapi.Day(m.ExpiresAt), MembershipState: "active",
 		}
@@ -173,58 +113,58 @@ func (s *Service) present(ctx context.Context, members ...Member) ([]entity, err
 	return forms, nil
 }
 
-func (s *Service) presentOne(ctx context.Context, m Member) (entity, error) {
+func (s *Service) presentOne(ctx context.Context, m Member) (memberForm, error) {
 	forms, err := s.present(ctx, m)
 	if err != nil {
-		return entity{}, err
+		return memberForm{}, err
 	}
 	return forms[0], nil
 }
 
 type listParams struct {
-	sourceRef
+	owner.Ref
 	Query     string  `param:"query" doc:"Only members whose name or username contains this, or who have this address"`
 	UserIDs   []int64 `param:"user_ids" split:"comma" doc:"Only these people"`
 	SkipUsers []int64 `param:"skip_users" split:"comma" doc:"Not these people"`
 	httpapi.Paging
 }
 
-func (s *Service) handleList(all bool) func(context.Context, httpapi.Call[*Source, listParams]) (httpapi.List[entity], error) {
-	return func(ctx context.Context, call httpapi.Call[*Source, listParams]) (httpapi.List[entity], error) {
+func (s *Service) handleList(all bool) func(context.Context, httpapi.Call[*Source, listParams]) (httpapi.List[memberForm], error) {
+	return func(ctx context.Context, call httpapi.Call[*Source, listParams]) (httpapi.List[memberForm], error) {
 		p := call.Params
 		req, err := p.Request()
 		if err != nil {
-			return httpapi.List[entity]{}, err
+			return httpapi.List[memberForm]{}, err
 		}
 		f := Filter{All: all, Query: p.Query, UserIDs: p.UserIDs, SkipUsers: p.SkipUsers}
 		res, err := s.List(ctx, call.Actor, call.Subject, f, req)
 		if err != nil {
-			return httpapi.List[entity]{}, err
+			return httpapi.List[memberForm]{}, err
 		}
 		forms, err := s.present(ctx, res.Items...)
-		list := httpapi.List[entity]{Request: req}
+		list := httpapi.List[memberForm]{Request: req}
 		list.Items, list.Total, list.More = forms, res.Total, res.More
 		return list, err
 	}
 }
 
 type memberParams struct {
-	sourceRef
+	owner.Ref
 	UserID int64 `param:"user_id" doc:"ID of the person"`
 }
 
-func (s *Service) handleGet(all bool) func(context.Context, httpapi.Call[*Source, memberParams]) (entity, error) {
-	return func(ctx context.Context, call httpapi.Call[*Source, memberParams]) (entity, error) {
+func (s *Service) handleGet(all bool) func(context.Context, httpapi.Call[*Source, memberParams]) (memberForm, error) {
+	return func(ctx context.Context, call httpapi.Call[*Source, memberParams]) (memberForm, error) {
 		m, err := s.Find(ctx, call.Actor, call.Subject, call.Params.UserID, all)
 		if err != nil {
-			return entity{}, err
+			return memberForm{}, err
 		}
 		return s.presentOne(ctx, m)
 	}
 }
 
 type addParams struct {
-	sourceRef
+	owner.Ref
 	UserID      string    `param:"user_id" required:"true" doc:"ID of the person, or several separated by commas"`
 	AccessLevel int64     `param:"access_level" required:"true" doc:"10, 20, 30, 40 or 50; 5 in a top-level group"`
 	ExpiresAt   time.Time `param:"expires_at" format:"date" doc:"Day from which the membership no longer counts"`
@@ -282,17 +222,17 @@ const maxAtOnce = 100
 
 // each does something for every part of a list, and tells by name what went
 // wrong.
-func each(list string, do func(ref string) (name string, err error)) (outcome, error) {
+func each(list string, do func(ref string) (name string, err error)) (outcomeForm, error) {
 	var refs []string
 	for ref := range strings.SplitSeq(list, ",") {
 		if ref = strings.TrimSpace(ref); ref != "" && !slices.Contains(refs, ref) {
 			refs = append(refs, ref)
 		}
 		if len(refs) > maxAtOnce {
-			return outcome{}, fault.WithMessage(fault.Rejected, "Too many users specified (limit is %d)", maxAtOnce)
+			return outcomeForm{}, fault.WithMessage(fault.Rejected, "Too many users specified (limit is %d)", maxAtOnce)
 		}
 	}
-	result := outcome{Status: "success"}
+	result := outcomeForm{Status: "success"}
 	for _, ref := range refs {
 		name, err := do(ref)
 		if err == nil {
@@ -300,7 +240,7 @@ func each(list string, do func(ref string) (name string, err error)) (outcome, e
 		}
 		said, ok := fault.Of(err)
 		if !ok {
-			return outcome{}, err
+			return outcomeForm{}, err
 		}
 		if result.Message == nil {
 			result.Status, result.Message = "error", map[string]string{}
@@ -345,11 +285,11 @@ func expiry(o httpapi.Opt[time.Time]) **time.Time {
 	return new(o.Ptr())
 }
 
-func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[*Source, updateParams]) (entity, error) {
+func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[*Source, updateParams]) (memberForm, error) {
 	p := call.Params
 	m, err := s.Update(ctx, call.Actor, call.Subject, p.UserID, Changes{Level: new(role(p.AccessLevel)), ExpiresAt: expiry(p.ExpiresAt)})
 	if err != nil {
-		return entity{}, err
+		return memberForm{}, err
 	}
 	return s.presentOne(ctx, m)
 }
@@ -369,7 +309,8 @@ type removeParams struct {
 	UnassignIssuables bool `param:"unassign_issuables" doc:"Taken and not used"`
 }
 
-func (s *Service) loadMember(ctx context.Context, a access.Actor, src *Source, p removeParams) (inSource, error) {
+func (s *Service) loadMember(ctx context.Context, a access.Actor, o *owner.Owner, p removeParams) (inSource, error) {
+	src := SourceOf(o)
 	m, err := s.Find(ctx, a, src, p.UserID, false)
 	return inSource{src, m}, err
 }
@@ -378,8 +319,8 @@ func (s *Service) handleRemove(ctx context.Context, call httpapi.Call[inSource, 
 	return httpapi.NoContent{}, s.Remove(ctx, call.Actor, call.Subject.Source, call.Params.UserID, call.Params.SkipSubresources)
 }
 
-// membershipEntity is a place in a person's list.
-type membershipEntity struct {
+// membershipForm is a place in a person's list.
+type membershipForm struct {
 	SourceID    int64  `json:"source_id"`
 	SourceName  string `json:"source_name"`
 	SourceType  string `json:"source_type"`
@@ -392,17 +333,17 @@ type membershipsParams struct {
 	httpapi.Paging
 }
 
-func (s *Service) handleMemberships(ctx context.Context, call httpapi.Call[httpapi.None, membershipsParams]) (httpapi.List[membershipEntity], error) {
+func (s *Service) handleMemberships(ctx context.Context, call httpapi.Call[httpapi.None, membershipsParams]) (httpapi.List[membershipForm], error) {
 	req, err := call.Params.Request()
 	if err != nil {
-		return httpapi.List[membershipEntity]{}, err
+		return httpapi.List[membershipForm]{}, err
 	}
 	if _, err := s.deps.Users.Find(ctx, call.Params.ID); err != nil {
-		return httpapi.List[membershipEntity]{}, err
+		return httpapi.List[membershipForm]{}, err
 	}
 	res, err := s.OfUser(ctx, call.Params.ID, call.Params.Type, req)
-	return httpapi.ListOf(req, res, func(m Membership) membershipEntity {
-		return membershipEntity{
+	return httpapi.ListOf(req, res, func(m Membership) membershipForm {
+		return membershipForm{
 			SourceID: m.SourceID, SourceName: m.SourceName, SourceType: m.SourceType, AccessLevel: strconv.Itoa(int(m.AccessLevel)),
 		}
 	}), err

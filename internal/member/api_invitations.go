@@ -8,24 +8,25 @@ import (
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi"
+	"stithy/internal/owner"
 )
 
 func (s *Service) invitationEndpoints() []httpapi.Endpoint {
 	return slices.Concat(
-		on(s, httpapi.Spec{Route: "GET /invitations", Summary: "List the addresses that were invited to a source."}, toAdmin, s.handleInvitations),
+		on(s, httpapi.Spec{Route: "GET /invitations", Summary: "List the addresses that were invited to a {owner}."}, toAdmin, s.handleInvitations),
 		on(s, httpapi.Spec{
-			Route: "POST /invitations", Status: http.StatusCreated, Summary: "Invite addresses to a source.",
+			Route: "POST /invitations", Status: http.StatusCreated, Summary: "Invite addresses to a {owner}.",
 			Note: "Whoever has confirmed the address accepts the invitation on a page. They become a member at once where the caller is an administrator, " +
 				"and where it is the caller's own address or a public one.",
 		}, toAdmin, s.handleInvite),
-		on(s, httpapi.Spec{Route: "PUT /invitations/{email}", Summary: "Change an invitation to a source."}, toAdmin, s.handleUpdateInvitation),
-		on(s, httpapi.Spec{Route: "DELETE /invitations/{email}", Summary: "Take back an invitation to a source."}, toAdmin, s.handleDisinvite),
+		on(s, httpapi.Spec{Route: "PUT /invitations/{email}", Summary: "Change an invitation to a {owner}."}, toAdmin, s.handleUpdateInvitation),
+		on(s, httpapi.Spec{Route: "DELETE /invitations/{email}", Summary: "Take back an invitation to a {owner}."}, toAdmin, s.handleDisinvite),
 	)
 }
 
-// invitationEntity is an invitation on the wire. Its secret goes by mail
+// invitationForm is an invitation on the wire. Its secret goes by mail
 // alone.
-type invitationEntity struct {
+type invitationForm struct {
 	ID            int64         `json:"id"`
 	InviteEmail   string        `json:"invite_email"`
 	CreatedAt     httpapi.Time  `json:"created_at"`
@@ -35,7 +36,7 @@ type invitationEntity struct {
 	CreatedByName *string       `json:"created_by_name"`
 }
 
-func (s *Service) presentInvitations(ctx context.Context, invitations ...Invitation) ([]invitationEntity, error) {
+func (s *Service) presentInvitations(ctx context.Context, invitations ...Invitation) ([]invitationForm, error) {
 	var ids []int64
 	for _, i := range invitations {
 		if i.CreatedByID != nil {
@@ -43,9 +44,9 @@ func (s *Service) presentInvitations(ctx context.Context, invitations ...Invitat
 		}
 	}
 	people, err := s.deps.Users.Briefs(ctx, ids...)
-	forms := make([]invitationEntity, len(invitations))
+	forms := make([]invitationForm, len(invitations))
 	for n, i := range invitations {
-		forms[n] = invitationEntity{
+		forms[n] = invitationForm{
 			ID: i.ID, InviteEmail: i.InviteEmail, CreatedAt: httpapi.Time(i.CreatedAt), AccessLevel: i.AccessLevel, ExpiresAt: httpapi.Day(i.ExpiresAt),
 		}
 		if i.CreatedByID != nil {
@@ -58,13 +59,13 @@ func (s *Service) presentInvitations(ctx context.Context, invitations ...Invitat
 }
 
 type invitationsParams struct {
-	sourceRef
+	owner.Ref
 	Query string `param:"query" doc:"Only addresses that contain this"`
 	httpapi.Paging
 }
 
-func (s *Service) handleInvitations(ctx context.Context, call httpapi.Call[*Source, invitationsParams]) (httpapi.List[invitationEntity], error) {
-	list := httpapi.List[invitationEntity]{}
+func (s *Service) handleInvitations(ctx context.Context, call httpapi.Call[*Source, invitationsParams]) (httpapi.List[invitationForm], error) {
+	list := httpapi.List[invitationForm]{}
 	req, err := call.Params.Request()
 	if err != nil {
 		return list, err
@@ -79,18 +80,18 @@ func (s *Service) handleInvitations(ctx context.Context, call httpapi.Call[*Sour
 }
 
 type inviteParams struct {
-	sourceRef
+	owner.Ref
 	Email       string    `param:"email" required:"true" doc:"Address, or several separated by commas"`
 	AccessLevel int64     `param:"access_level" required:"true" doc:"10, 20, 30, 40 or 50; 5 in a top-level group"`
 	ExpiresAt   time.Time `param:"expires_at" format:"date" doc:"Day from which the membership no longer counts"`
 	Source      string    `param:"invite_source" doc:"Taken and not used"`
 }
 
-func (s *Service) handleInvite(ctx context.Context, call httpapi.Call[*Source, inviteParams]) (outcome, error) {
+func (s *Service) handleInvite(ctx context.Context, call httpapi.Call[*Source, inviteParams]) (outcomeForm, error) {
 	p := call.Params
 	terms := Terms{Level: role(p.AccessLevel), ExpiresAt: optionalDay(p.ExpiresAt)}
 	if err := terms.check(call.Actor, call.Subject, s.today()); err != nil {
-		return outcome{}, err
+		return outcomeForm{}, err
 	}
 	return each(p.Email, func(address string) (string, error) {
 		return address, s.Invite(ctx, call.Actor, call.Subject, address, terms)
@@ -98,7 +99,7 @@ func (s *Service) handleInvite(ctx context.Context, call httpapi.Call[*Source, i
 }
 
 type invitationParams struct {
-	sourceRef
+	owner.Ref
 	Email string `param:"email" doc:"The address that was invited"`
 }
 
@@ -108,7 +109,7 @@ type updateInvitationParams struct {
 	ExpiresAt   httpapi.Opt[time.Time] `param:"expires_at" format:"date" doc:"Day from which the membership no longer counts; empty takes it away"`
 }
 
-func (s *Service) handleUpdateInvitation(ctx context.Context, call httpapi.Call[*Source, updateInvitationParams]) (invitationEntity, error) {
+func (s *Service) handleUpdateInvitation(ctx context.Context, call httpapi.Call[*Source, updateInvitationParams]) (invitationForm, error) {
 	p := call.Params
 	c := Changes{ExpiresAt: expiry(p.ExpiresAt)}
 	if level := p.AccessLevel.Ptr(); level != nil {
@@ -116,7 +117,7 @@ func (s *Service) handleUpdateInvitation(ctx context.Context, call httpapi.Call[
 	}
 	i, err := s.UpdateInvitation(ctx, call.Actor, call.Subject, p.Email, c)
 	if err != nil {
-		return invitationEntity{}, err
+		return invitationForm{}, err
 	}
 	forms, err := s.presentInvitations(ctx, i)
 	return forms[0], err

@@ -6,49 +6,50 @@ import (
 	"slices"
 
 	"stithy/internal/kit/httpapi"
+	"stithy/internal/owner"
 	"stithy/internal/user"
 )
 
 func (s *Service) requestEndpoints() []httpapi.Endpoint {
 	return slices.Concat(
-		on(s, httpapi.Spec{Route: "GET /access_requests", Summary: "List who would like to join a source."}, toAdmin, s.handleRequests),
-		on(s, httpapi.Spec{Route: "POST /access_requests", Status: http.StatusCreated, Summary: "Ask to join a source.", ExtraRefusals: "members are refused"}, toAsk, s.handleAsk),
+		on(s, httpapi.Spec{Route: "GET /access_requests", Summary: "List who would like to join a {owner}."}, toAdmin, s.handleRequests),
+		on(s, httpapi.Spec{Route: "POST /access_requests", Status: http.StatusCreated, Summary: "Ask to join a {owner}.", ExtraRefusals: "members are refused"}, toAsk, s.handleAsk),
 		on(s, httpapi.Spec{
-			Route: "PUT /access_requests/{user_id}/approve", Status: http.StatusCreated, Summary: "Let someone who asked join a source.",
+			Route: "PUT /access_requests/{user_id}/approve", Status: http.StatusCreated, Summary: "Let someone who asked join a {owner}.",
 		}, toAdmin, s.handleApprove),
 		on(s, httpapi.Spec{
-			Route: "DELETE /access_requests/{user_id}", Summary: "Deny someone who asked to join a source, or take the wish back.",
+			Route: "DELETE /access_requests/{user_id}", Summary: "Deny someone who asked to join a {owner}, or take the wish back.",
 			ExtraRefusals: "only who manages the members, or asked",
 		}, toLeave, s.handleDeny),
 	)
 }
 
-// requestEntity is an access request on the wire.
-type requestEntity struct {
+// requestForm is an access request on the wire.
+type requestForm struct {
 	user.Public
 	RequestedAt *httpapi.Time `json:"requested_at"`
 }
 
-func (s *Service) presentRequests(ctx context.Context, requests ...Member) ([]requestEntity, error) {
+func (s *Service) presentRequests(ctx context.Context, requests ...Member) ([]requestForm, error) {
 	ids := make([]int64, len(requests))
 	for i, m := range requests {
 		ids[i] = m.UserID
 	}
 	people, err := s.deps.Users.Briefs(ctx, ids...)
-	forms := make([]requestEntity, len(requests))
+	forms := make([]requestForm, len(requests))
 	for i, m := range requests {
-		forms[i] = requestEntity{Public: s.deps.Users.PublicForm(people[m.UserID]), RequestedAt: httpapi.At(m.RequestedAt)}
+		forms[i] = requestForm{Public: s.deps.Users.PublicForm(people[m.UserID]), RequestedAt: httpapi.At(m.RequestedAt)}
 	}
 	return forms, err
 }
 
 type requestsParams struct {
-	sourceRef
+	owner.Ref
 	httpapi.Paging
 }
 
-func (s *Service) handleRequests(ctx context.Context, call httpapi.Call[*Source, requestsParams]) (httpapi.List[requestEntity], error) {
-	list := httpapi.List[requestEntity]{}
+func (s *Service) handleRequests(ctx context.Context, call httpapi.Call[*Source, requestsParams]) (httpapi.List[requestForm], error) {
+	list := httpapi.List[requestForm]{}
 	req, err := call.Params.Request()
 	if err != nil {
 		return list, err
@@ -62,10 +63,10 @@ func (s *Service) handleRequests(ctx context.Context, call httpapi.Call[*Source,
 	return list, err
 }
 
-func (s *Service) handleAsk(ctx context.Context, call httpapi.Call[*Source, sourceRef]) (requestEntity, error) {
+func (s *Service) handleAsk(ctx context.Context, call httpapi.Call[*Source, owner.Ref]) (requestForm, error) {
 	m, err := s.Ask(ctx, call.Actor, call.Subject)
 	if err != nil {
-		return requestEntity{}, err
+		return requestForm{}, err
 	}
 	forms, err := s.presentRequests(ctx, m)
 	return forms[0], err
@@ -76,10 +77,10 @@ type approveParams struct {
 	AccessLevel int64 `param:"access_level" default:"30" doc:"10, 20, 30, 40 or 50"`
 }
 
-func (s *Service) handleApprove(ctx context.Context, call httpapi.Call[*Source, approveParams]) (entity, error) {
+func (s *Service) handleApprove(ctx context.Context, call httpapi.Call[*Source, approveParams]) (memberForm, error) {
 	m, err := s.Approve(ctx, call.Actor, call.Subject, call.Params.UserID, role(call.Params.AccessLevel))
 	if err != nil {
-		return entity{}, err
+		return memberForm{}, err
 	}
 	return s.presentOne(ctx, m)
 }

@@ -9,30 +9,36 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
+	"stithy/internal/owner"
 )
 
 func (s *Service) shareEndpoints() []httpapi.Endpoint {
-	unshare := on(s, httpapi.Spec{Route: "DELETE /share/{group_id}", Summary: "Keep a group out of a source again."}, toShare, s.handleUnshare)
+	unshare := on(s, httpapi.Spec{Route: "DELETE /share/{group_id}", Summary: "Keep a group out of a {owner} again."}, toShare, s.handleUnshare)
 	return append(unshare,
 		httpapi.On(httpapi.Spec{
 			Route: "POST /projects/{id}/share", Needs: access.ShareProject, Status: http.StatusCreated,
 			Summary: "Share a project with a group.",
 		}, func(ctx context.Context, a access.Actor, p shareProjectParams) (*Source, error) {
-			return InProjects(s.deps.Projects)(ctx, a, p.ID)
-		},
-			s.handleShareProject),
+			return found(s.deps.Owners.FindProject(ctx, a, p.ID))
+		}, s.handleShareProject),
 		httpapi.On(httpapi.Spec{
 			Route: "POST /groups/{id}/share", Needs: access.ShareGroup, Status: http.StatusCreated,
 			Summary: "Share a group with another group.",
 		}, func(ctx context.Context, a access.Actor, p shareGroupParams) (*Source, error) {
-			return InGroups(s.deps.Groups)(ctx, a, p.ID)
-		},
-			s.handleShareGroup),
+			return found(s.deps.Owners.FindGroup(ctx, a, p.ID))
+		}, s.handleShareGroup),
 	)
 }
 
+func found(o *owner.Owner, err error) (*Source, error) {
+	if err != nil {
+		return nil, err
+	}
+	return SourceOf(o), nil
+}
+
 type shareParams struct {
-	sourceRef
+	owner.Ref
 	GroupID   int64     `param:"group_id" required:"true" doc:"ID of the group to let in"`
 	ExpiresAt time.Time `param:"expires_at" format:"date" doc:"Day from which the share no longer counts"`
 }
@@ -47,8 +53,8 @@ type shareGroupParams struct {
 	GroupAccess int64 `param:"group_access" required:"true" enum:"10,20,30,40,50" doc:"Highest role that members of the group get"`
 }
 
-// shareEntity is a share of a project on the wire.
-type shareEntity struct {
+// shareForm is a share of a project on the wire.
+type shareForm struct {
 	ID          int64         `json:"id"`
 	ProjectID   int64         `json:"project_id"`
 	GroupID     int64         `json:"group_id"`
@@ -56,13 +62,13 @@ type shareEntity struct {
 	ExpiresAt   *httpapi.Date `json:"expires_at"`
 }
 
-func (s *Service) handleShareProject(ctx context.Context, call httpapi.Call[*Source, shareProjectParams]) (shareEntity, error) {
+func (s *Service) handleShareProject(ctx context.Context, call httpapi.Call[*Source, shareProjectParams]) (shareForm, error) {
 	p := call.Params
 	share, err := s.Share(ctx, call.Actor, call.Subject, p.GroupID, Terms{Level: role(p.GroupAccess), ExpiresAt: optionalDay(p.ExpiresAt)})
 	if fault.Is(err, fault.NotFound) {
 		err = fault.WithMessage(fault.NotFound, "Not Found")
 	}
-	return shareEntity{
+	return shareForm{
 		ID: share.ID, ProjectID: call.Subject.Entity.ID, GroupID: share.GroupID, GroupAccess: share.Level, ExpiresAt: httpapi.Day(share.ExpiresAt),
 	}, err
 }
@@ -77,7 +83,7 @@ func (s *Service) handleShareGroup(ctx context.Context, call httpapi.Call[*Sourc
 }
 
 type unshareParams struct {
-	sourceRef
+	owner.Ref
 	GroupID int64 `param:"group_id" doc:"ID of the group that was let in"`
 }
 

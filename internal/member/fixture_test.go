@@ -3,8 +3,6 @@ package member_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -13,26 +11,19 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/core/coretest"
 	"stithy/internal/group"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/httpapi/httpapitest"
-	"stithy/internal/kit/wire"
 	"stithy/internal/member"
-	"stithy/internal/platform/clock"
-	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/mail"
-	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
-	"stithy/internal/project/projecttest"
-	"stithy/internal/setting/settingtest"
 	"stithy/internal/token"
-	"stithy/internal/token/tokentest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -58,45 +49,21 @@ type fixture struct {
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	w := &fixture{db: postgrestest.New(t), box: secretbox.Random(), clients: map[int64]*httpapitest.Client{}, now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	settings := settingtest.New(t, w.db)
-	now := clock.Clock(func() time.Time { return w.now })
-	events := bus.New()
-	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	w := &fixture{clients: map[int64]*httpapitest.Client{}, now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
+	c := coretest.New(t, coretest.Clock(func() time.Time { return w.now }))
+	w.db, w.box, w.users, w.tokens, w.groups, w.projects = c.DB, c.Box, c.Users, c.Tokens, c.Groups, c.Projects
+	c.Bus.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.events = append(w.events, e)
 		return nil
 	})
-	queue, err := jobqueue.New(w.db, jobqueue.NewRegistry(), log, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	home := &url.URL{Scheme: "https", Host: "forge.example"}
-	names := wire.Names{Service: "svc", Errors: "errsvc"}
-	w.users = user.New(user.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: settings, Clock: now, Log: log, ExternalURL: home, Names: names,
-		Hasher: secretbox.NewHasher(1),
-	})
-	w.tokens = token.New(token.Deps{
-		DB: w.db, Bus: events, Box: w.box, Settings: settings, Users: w.users, Clock: now, Log: log, ExternalURL: home, Names: names,
-		OAuth: tokentest.NoResolver{}, Jobs: tokentest.NoResolver{},
-	})
-	w.groups = group.New(group.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: settings, Users: w.users, Clock: now, Log: log, ExternalURL: home.String(),
-		Projects: grouptest.NoProjects{},
-	})
-	w.projects = project.New(project.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: settings, Users: w.users, Groups: w.groups, Clock: now, Log: log,
-		ExternalURL: home.String(), Names: names,
-		Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
-	})
-	bus.On(events, w.projects.OnGroupLowering)
+	bus.On(c.Bus, w.projects.OnGroupLowering)
 	w.members = member.New(member.Deps{
-		DB: w.db, Bus: events, Queue: queue, Users: w.users, Groups: w.groups, Projects: w.projects, Mail: &mail.Sender{}, Clock: now, ExternalURL: home,
+		DB: w.db, Bus: c.Bus, Queue: c.Queue, Users: w.users, Groups: w.groups, Owners: c.Owners, Mail: &mail.Sender{}, Clock: c.Clock,
+		ExternalURL: c.ExternalURL,
 	})
-	w.Client = httpapitest.Start(t, &httpapi.Server{Endpoints: w.members.Endpoints(), Clock: now})
+	w.Client = httpapitest.Start(t, &httpapi.Server{Endpoints: w.members.Endpoints(), Clock: c.Clock})
 	w.root = usertest.New(t, w.db, usertest.Named("root"), usertest.Admin())
 	return w
 }

@@ -12,6 +12,7 @@ import (
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/paging"
+	"stithy/internal/owner"
 	"stithy/internal/platform/postgres"
 )
 
@@ -51,7 +52,7 @@ func (s *Service) invite(ctx context.Context, tx pgx.Tx, by access.Actor, src *S
 	if err := checkUnlocked(ctx, tx, src); err != nil {
 		return err
 	}
-	namespaceID, projectID := src.keys()
+	namespaceID, projectID := owner.Keys(src.Entity)
 	if _, err := tx.Exec(ctx, sqlExpiredInvitation, namespaceID, projectID, email, s.today()); err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (s *Service) invite(ctx context.Context, tx pgx.Tx, by access.Actor, src *S
 // Invitations lists the addresses that were invited.
 func (s *Service) Invitations(ctx context.Context, src *Source, query string, req paging.Request) (paging.Result[Invitation], error) {
 	l := postgres.From("members m").Columns(invitationColumns).Where("m.invite_email is not null")
-	whereSource(l, src)
+	owner.Where(l.Where, src.Entity, "m.namespace_id = ?", "m.project_id = ?")
 	if query != "" {
 		l.Where("m.invite_email ilike ?", postgres.LikeContains(query))
 	}
@@ -117,7 +118,7 @@ func (s *Service) Disinvite(ctx context.Context, by access.Actor, src *Source, e
 // lockInvitation reads an invitation that is about to change, by someone who
 // could have made it.
 func (s *Service) lockInvitation(ctx context.Context, tx pgx.Tx, by access.Actor, src *Source, email string) (Invitation, error) {
-	namespaceID, projectID := src.keys()
+	namespaceID, projectID := owner.Keys(src.Entity)
 	i, err := postgres.One[Invitation](ctx, tx, sqlLockInvitation, namespaceID, projectID, email)
 	if errors.Is(err, postgres.ErrNoRows) {
 		return i, errNotMember
@@ -174,7 +175,7 @@ func (s *Service) Accept(ctx context.Context, by access.Actor, id int64) (Receiv
 		if err := s.checkInherited(ctx, tx, src, by.ID(), r.AccessLevel); err != nil {
 			return err
 		}
-		namespaceID, projectID := src.keys()
+		namespaceID, projectID := owner.Keys(src.Entity)
 		if _, err := tx.Exec(ctx, sqlMakeRoom, namespaceID, projectID, by.ID(), s.today()); err != nil {
 			return err
 		}
@@ -183,6 +184,20 @@ func (s *Service) Accept(ctx context.Context, by access.Actor, id int64) (Receiv
 		}
 		return s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, Source: src.Entity, UserID: by.ID(), Name: by.Person.Name, Level: r.AccessLevel})
 	})
+}
+
+// Standing is the role that somebody has already where an invitation leads, also from above; NoRole is none.
+func (s *Service) Standing(ctx context.Context, by access.Actor, r Received) (access.Role, error) {
+	if by.Is(r.Holder) {
+		return access.Owner, nil
+	}
+	src := r.source()
+	src.At.Role = access.Guest // nobody is a stranger to their own membership
+	m, err := s.Find(ctx, by, src, by.ID(), true)
+	if fault.Is(err, fault.NotFound) {
+		return access.NoRole, nil
+	}
+	return m.AccessLevel, err
 }
 
 // Decline removes an invitation to one of the addresses that somebody has

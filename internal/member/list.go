@@ -6,6 +6,7 @@ import (
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/paging"
+	"stithy/internal/owner"
 	"stithy/internal/platform/postgres"
 )
 
@@ -69,7 +70,7 @@ func (s *Service) doors(viewer access.Actor, src *Source, all bool) []any {
 			least = access.Internal
 		}
 	}
-	_, projectID := src.keys()
+	_, projectID := owner.Keys(src.Entity)
 	return []any{src.NamespaceID, s.today(), projectID, all, least}
 }
 

@@ -10,11 +10,10 @@ import (
 	"slices"
 	"time"
 
-	"stithy/internal/group"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
-	"stithy/internal/project"
+	"stithy/internal/owner"
 )
 
 // Member is a membership. One that follows from the ownership of a personal
@@ -37,42 +36,27 @@ type Source struct {
 	Holder      int64 // whose personal namespace that is, if anyone's
 	Top         bool  // a top-level group
 	AsksAllowed bool  // strangers may ask to join
-	CreatedAt   time.Time
 	At          access.Target
 }
 
-// OfGroup is a group as a source of members.
-func OfGroup(g *group.Group) *Source {
-	return &Source{
-		Entity: g.Entity(), NamespaceID: g.ID, Top: g.ParentID == nil, AsksAllowed: g.Settings.RequestAccessEnabled,
-		CreatedAt: g.CreatedAt, At: g.Target(),
+// SourceOf is an owner as a source of members.
+func SourceOf(o *owner.Owner) *Source {
+	src := &Source{Entity: o.Entity, NamespaceID: o.NamespaceID(), At: o.Target()}
+	if g := o.Group; g != nil {
+		src.Top, src.AsksAllowed = g.ParentID == nil, g.Settings.RequestAccessEnabled
+		return src
 	}
+	src.AsksAllowed = o.Project.Settings.RequestAccessEnabled
+	if holder := o.Project.NamespaceOwnerID; holder != nil {
+		src.Holder = *holder
+	}
+	return src
 }
 
-// OfProject is a project as a source of members.
-func OfProject(p *project.Project) *Source {
-	s := &Source{
-		Entity: p.Entity(), NamespaceID: p.NamespaceID, AsksAllowed: p.Settings.RequestAccessEnabled,
-		CreatedAt: p.CreatedAt, At: p.Target(),
-	}
-	if p.NamespaceOwnerID != nil {
-		s.Holder = *p.NamespaceOwnerID
-	}
-	return s
-}
-
-// Place is the source as the actor stands in it.
+// Target is the source as the actor stands in it.
 func (s *Source) Target() access.Target { return s.At }
 
 func (s *Source) isGroup() bool { return s.Entity.Kind == bus.OfGroup }
-
-// keys are the two columns that say which source a row belongs to.
-func (s *Source) keys() (namespaceID, projectID *int64) {
-	if s.isGroup() {
-		return &s.Entity.ID, nil
-	}
-	return nil, &s.Entity.ID
-}
 
 // admin is the ability to manage the members.
 func (s *Source) admin() access.Ability {

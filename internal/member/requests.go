@@ -9,6 +9,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/paging"
+	"stithy/internal/owner"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/user"
 )
@@ -25,7 +26,7 @@ func (s *Service) Ask(ctx context.Context, by access.Actor, src *Source) (Member
 	var m Member
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		now := s.deps.Clock.Now()
-		namespaceID, projectID := src.keys()
+		namespaceID, projectID := owner.Keys(src.Entity)
 		if _, err := tx.Exec(ctx, sqlExpiredMember, namespaceID, projectID, u.ID, s.today()); err != nil {
 			return err
 		}
@@ -39,16 +40,8 @@ func (s *Service) Ask(ctx context.Context, by access.Actor, src *Source) (Member
 // Requests lists who would like to become a member.
 func (s *Service) Requests(ctx context.Context, src *Source, req paging.Request) (paging.Result[Member], error) {
 	l := postgres.From("members m join users u on u.id = m.user_id and u.removal is null").Columns(columns).Where("m.requested_at is not null")
-	whereSource(l, src)
+	owner.Where(l.Where, src.Entity, "m.namespace_id = ?", "m.project_id = ?")
 	return paging.Fetch[Member](ctx, s.deps.DB, l.Order(postgres.Key{Expr: "m.user_id"}, postgres.Key{Expr: "m.id"}), req, nil)
-}
-
-func whereSource(l *postgres.List, src *Source) {
-	if src.isGroup() {
-		l.Where("m.namespace_id = ?", src.Entity.ID)
-	} else {
-		l.Where("m.project_id = ?", src.Entity.ID)
-	}
 }
 
 // Approve grants an access request.
@@ -93,7 +86,7 @@ func (s *Service) Deny(ctx context.Context, by access.Actor, src *Source, userID
 }
 
 func (s *Service) lockRequest(ctx context.Context, tx pgx.Tx, src *Source, userID int64) (Member, error) {
-	namespaceID, projectID := src.keys()
+	namespaceID, projectID := owner.Keys(src.Entity)
 	m, err := postgres.One[Member](ctx, tx, sqlLockRequest, namespaceID, projectID, userID)
 	if errors.Is(err, postgres.ErrNoRows) {
 		err = errNotMember

@@ -12,12 +12,12 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
+	"stithy/internal/owner"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/deps"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/mail"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/project"
 	"stithy/internal/user"
 )
 
@@ -28,7 +28,7 @@ type Deps struct {
 	Queue       *jobqueue.Queue
 	Users       *user.Service
 	Groups      *group.Service
-	Projects    *project.Service
+	Owners      *owner.Service
 	Mail        *mail.Sender
 	Clock       clock.Clock
 	ExternalURL *url.URL
@@ -78,7 +78,7 @@ func (s *Service) add(ctx context.Context, tx pgx.Tx, by access.Actor, src *Sour
 	if err := s.checkInherited(ctx, tx, src, u.ID, t.Level); err != nil {
 		return Member{}, err
 	}
-	namespaceID, projectID := src.keys()
+	namespaceID, projectID := owner.Keys(src.Entity)
 	if _, err := tx.Exec(ctx, sqlMakeRoom, namespaceID, projectID, u.ID, s.today()); err != nil {
 		return Member{}, err
 	}
@@ -200,7 +200,7 @@ func (s *Service) lock(ctx context.Context, tx pgx.Tx, src *Source, userID int64
 	if userID == src.Holder {
 		return named{}, fault.New(fault.Forbidden)
 	}
-	namespaceID, projectID := src.keys()
+	namespaceID, projectID := owner.Keys(src.Entity)
 	if namespaceID != nil {
 		if _, err := tx.Exec(ctx, sqlLockGroup, *namespaceID); err != nil {
 			return named{}, err

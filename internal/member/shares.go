@@ -11,6 +11,7 @@ import (
 	"stithy/internal/group"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
+	"stithy/internal/owner"
 	"stithy/internal/platform/postgres"
 )
 
@@ -41,7 +42,7 @@ func (s *Service) Share(ctx context.Context, by access.Actor, src *Source, group
 		if err := s.checkShare(ctx, tx, src, g); err != nil {
 			return err
 		}
-		namespaceID, projectID := src.keys()
+		namespaceID, projectID := owner.Keys(src.Entity)
 		if _, err := tx.Exec(ctx, sqlExpiredShare, namespaceID, projectID, g.ID, s.today()); err != nil {
 			return err
 		}
@@ -82,7 +83,7 @@ func (s *Service) checkShare(ctx context.Context, tx pgx.Tx, src *Source, g *gro
 // Unshare keeps a group out again.
 func (s *Service) Unshare(ctx context.Context, by access.Actor, src *Source, groupID int64) error {
 	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		namespaceID, projectID := src.keys()
+		namespaceID, projectID := owner.Keys(src.Entity)
 		name, err := postgres.Value[string](ctx, tx, sqlUnshare, namespaceID, projectID, groupID, s.today())
 		if errors.Is(err, postgres.ErrNoRows) {
 			return fault.NotFoundf("Group Link")

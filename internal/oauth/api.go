@@ -16,6 +16,7 @@ import (
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi"
+	"stithy/internal/platform/lifecycle"
 	"stithy/internal/platform/postgres"
 )
 
@@ -107,7 +108,10 @@ const (
 	maxBody  = 32 << 10 // which is held before anybody is known
 )
 
-var errUnreadable = &Error{Code: InvalidRequest, Text: "The request is malformed."}
+var (
+	errUnreadable = &Error{Code: InvalidRequest, Text: "The request is malformed."}
+	errSlow       = &Error{Code: InvalidRequest, Text: "The request did not arrive in time."}
+)
 
 func bind(x *httpapi.Request, params any) error {
 	if err := read(x); err != nil {
@@ -135,6 +139,9 @@ func read(x *httpapi.Request) error {
 		return nil
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(x.W, x.R.Body, maxBody))
+	if errors.Is(err, lifecycle.ErrSlow) {
+		return &answerError{why: errSlow, status: http.StatusRequestTimeout}
+	}
 	if err != nil {
 		return errUnreadable
 	}

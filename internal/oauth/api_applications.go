@@ -31,8 +31,8 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 	}...)
 }
 
-// entity is an application on the wire.
-type entity struct {
+// applicationForm is an application on the wire.
+type applicationForm struct {
 	ID           int64  `json:"id"`
 	UID          string `json:"application_id"`
 	Name         string `json:"application_name"`
@@ -40,21 +40,21 @@ type entity struct {
 	Confidential bool   `json:"confidential"`
 }
 
-// entityOnce is an application as its maker sees it, this one time.
-type entityOnce struct {
-	entity
+// newApplicationForm is an application as its maker sees it, this one time.
+type newApplicationForm struct {
+	applicationForm
 	Secret string `json:"secret"`
 }
 
-func present(a Application) entity {
-	return entity{ID: a.ID, UID: a.UID, Name: a.Name, CallbackURL: a.RedirectURI, Confidential: a.Confidential}
+func present(a Application) applicationForm {
+	return applicationForm{ID: a.ID, UID: a.UID, Name: a.Name, CallbackURL: a.RedirectURI, Confidential: a.Confidential}
 }
 
-func presentOnce(a *Application, secret secretbox.Secret, err error) (entityOnce, error) {
+func presentOnce(a *Application, secret secretbox.Secret, err error) (newApplicationForm, error) {
 	if err != nil {
-		return entityOnce{}, err
+		return newApplicationForm{}, err
 	}
-	return entityOnce{entity: present(*a), Secret: secret.Reveal()}, nil
+	return newApplicationForm{applicationForm: present(*a), Secret: secret.Reveal()}, nil
 }
 
 type createParams struct {
@@ -64,16 +64,16 @@ type createParams struct {
 	Confidential bool   `param:"confidential" default:"true" doc:"The application can keep its secret"`
 }
 
-func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[httpapi.None, createParams]) (entityOnce, error) {
+func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[httpapi.None, createParams]) (newApplicationForm, error) {
 	p := call.Params
 	return presentOnce(s.Create(ctx, call.Actor, nil, Draft{
 		Name: p.Name, RedirectURI: p.RedirectURI, Scopes: parseScopes(p.Scopes), Confidential: p.Confidential,
 	}))
 }
 
-func (s *Service) handleList(ctx context.Context, _ httpapi.Call[httpapi.None, httpapi.None]) ([]entity, error) {
+func (s *Service) handleList(ctx context.Context, _ httpapi.Call[httpapi.None, httpapi.None]) ([]applicationForm, error) {
 	all, err := s.OfInstance(ctx)
-	list := make([]entity, 0, len(all))
+	list := make([]applicationForm, 0, len(all))
 	for _, a := range all {
 		list = append(list, present(a))
 	}
@@ -92,6 +92,6 @@ func (s *Service) handleDelete(ctx context.Context, call httpapi.Call[*Applicati
 	return httpapi.NoContent{}, s.Delete(ctx, call.Actor, call.Subject.ID)
 }
 
-func (s *Service) handleRenew(ctx context.Context, call httpapi.Call[*Application, ref]) (entityOnce, error) {
+func (s *Service) handleRenew(ctx context.Context, call httpapi.Call[*Application, ref]) (newApplicationForm, error) {
 	return presentOnce(s.RenewSecret(ctx, call.Actor, call.Subject.ID))
 }

@@ -194,18 +194,18 @@ func (s *Service) handleIntrospect(ctx context.Context, c call[secretParams]) (f
 }
 
 type infoForm struct {
-	ResourceOwnerID int64           `json:"resource_owner_id"`
-	Scope           access.Scopes   `json:"scope"`
-	ExpiresIn       int64           `json:"expires_in"`
-	Application     applicationForm `json:"application"`
-	CreatedAt       int64           `json:"created_at"`
+	ResourceOwnerID int64         `json:"resource_owner_id"`
+	Scope           access.Scopes `json:"scope"`
+	ExpiresIn       int64         `json:"expires_in"`
+	Application     clientForm    `json:"application"`
+	CreatedAt       int64         `json:"created_at"`
 
 	// Deprecated names of scope and expires_in.
 	Scopes           access.Scopes `json:"scopes"`
 	ExpiresInSeconds int64         `json:"expires_in_seconds"`
 }
 
-type applicationForm struct {
+type clientForm struct {
 	UID *string `json:"uid"`
 }
 
@@ -219,7 +219,7 @@ func (s *Service) handleInfo(ctx context.Context, c call[bearerParams]) (infoFor
 	}
 	left := int64(i.ExpiresAt.Sub(s.deps.Clock.Now()).Seconds())
 	return infoForm{
-		ResourceOwnerID: i.UserID, Scope: i.Scopes, ExpiresIn: left, Application: applicationForm{UID: i.ApplicationUID},
+		ResourceOwnerID: i.UserID, Scope: i.Scopes, ExpiresIn: left, Application: clientForm{UID: i.ApplicationUID},
 		CreatedAt: i.CreatedAt.Unix(), Scopes: i.Scopes, ExpiresInSeconds: left,
 	}, nil
 }

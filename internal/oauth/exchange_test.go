@@ -1,6 +1,8 @@
 package oauth_test
 
 import (
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"stithy/internal/kit/access"
 	"stithy/internal/oauth"
+	"stithy/internal/platform/lifecycle"
 	"stithy/internal/setting"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
@@ -74,6 +77,9 @@ func TestClientsProveWhoTheyAreByBasicOrParameters(t *testing.T) {
 		return "grant_type=authorization_code&redirect_uri=https%3A%2F%2Fapp.example%2Fcb&code=" + code
 	}
 	basic(a.UID, a.secret, form(w.code(t, a.ask("api")))).issued(t)
+	// Careful clients encode both as in a form, and what stands in the header counts.
+	basic(fmt.Sprintf("%%%02x%s", a.UID[0], a.UID[1:]), fmt.Sprintf("%%%02x%s", a.secret[0], a.secret[1:]), form(w.code(t, a.ask("api")))).issued(t)
+	basic(a.UID, a.secret, form(w.code(t, a.ask("api")))+"&client_id="+open.UID).issued(t)
 	code := w.code(t, a.ask("api"))
 	basic(a.UID, a.secret+"0", form(code)).refused(t, 401, oauth.InvalidClient)
 	basic(open.UID, "", form(code)).refused(t, 400, oauth.InvalidGrant)
@@ -117,10 +123,79 @@ func TestTheTokenRequestIsRefusedInTheKnownWords(t *testing.T) {
 	} {
 		w.post(t, "/oauth/token", tt.pairs...).want(t, 400, tt.want)
 	}
-	for _, body := range []string{`[]`, `{"grant_type":1}`, `{`, `{"grant_type":["password"]}`, strings.Repeat(" ", 70<<10)} {
+	for _, body := range []string{`[]`, `{"grant_type":1}`, `{`, `{"grant_type":["password"]}`, `{"grant_type":null}`, `{"grant_type":"none","state":1}`} {
 		r := httptest.NewRequest("POST", "/oauth/token", strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
 		w.send(t, r).refused(t, 400, oauth.InvalidRequest)
+	}
+}
+
+type tooSlow struct{}
+
+func (tooSlow) Read([]byte) (int, error) { return 0, lifecycle.ErrSlow }
+
+// What is too much is refused for its size alone: cut to it, the same is understood.
+func TestARequestIsBounded(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	send := func(media, query string, body io.Reader) reply {
+		r := httptest.NewRequest("POST", "/oauth/token?"+query, body)
+		r.Header.Set("Content-Type", media)
+		return w.send(t, r)
+	}
+	const object, form = `{"grant_type":"none"}`, "grant_type=none&state="
+	for size, want := range map[int]oauth.Code{32 << 10: oauth.UnsupportedGrantType, 32<<10 + 1: oauth.InvalidRequest} {
+		send("application/json", "", strings.NewReader(object+strings.Repeat(" ", size-len(object)))).refused(t, 400, want)
+		send("application/x-www-form-urlencoded", "", strings.NewReader(form+strings.Repeat("x", size-len(form)))).refused(t, 400, want)
+	}
+	for size, want := range map[int]oauth.Code{16 << 10: oauth.UnsupportedGrantType, 16<<10 + 1: oauth.InvalidRequest} {
+		send("", form+strings.Repeat("x", size-len(form)), http.NoBody).refused(t, 400, want)
+	}
+	send("application/json", "", tooSlow{}).refused(t, http.StatusRequestTimeout, oauth.InvalidRequest)
+}
+
+// An answer holds secrets: nobody keeps it, frames it, guesses what it is, or tells where it came from.
+func TestAnswersOfTheProviderAreNeitherKeptNorFramed(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	a := w.app(t)
+	done := w.exchange(t, a, w.code(t, a.ask("api")))
+	for what, got := range map[string]reply{"a token": done, "a refusal": w.post(t, "/oauth/token"), "nothing": w.get(t, "/oauth/none", ""), "a method": w.get(t, "/oauth/token", "")} {
+		for name, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "SAMEORIGIN", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store, no-cache",
+		} {
+			if shown := got.Header().Get(name); shown != want {
+				t.Errorf("%s: %s is %q", what, name, shown)
+			}
+		}
+	}
+	if got := w.get(t, "/oauth/token", ""); got.Code != http.StatusMethodNotAllowed || got.Header().Get("Allow") != "POST" {
+		t.Errorf("%d, allowed: %q", got.Code, got.Header().Get("Allow"))
+	}
+	if got := w.get(t, "/oauth/none", ""); got.Code != http.StatusNotFound {
+		t.Errorf("nothing: %d", got.Code)
+	}
+}
+
+func TestAPresentedTokenIsABearer(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	token := w.granted(t, w.app(t), "api").AccessToken
+	for header, want := range map[string]int{"Bearer " + token: 200, "bearer " + token: 200, "Basic " + token: 401, token: 401, "": 401} {
+		r := httptest.NewRequest("GET", "/oauth/token/info", nil)
+		r.Header.Set("Authorization", header)
+		if got := w.send(t, r); got.Code != want {
+			t.Errorf("%.10s: %d %s", header, got.Code, got.text)
+		}
+	}
+	for query, want := range map[string]int{"": 401, "?access_token=" + token: 200} {
+		if got := w.get(t, "/oauth/token/info"+query, ""); got.Code != want {
+			t.Errorf("%.10s: %d %s", query, got.Code, got.text)
+		}
+	}
+	// What stands in the header counts.
+	if got := w.get(t, "/oauth/token/info?access_token="+token, strings.Repeat("0", 64)); got.Code != 401 {
+		t.Errorf("another token in the header: %d", got.Code)
 	}
 }
 

@@ -1,10 +1,12 @@
 package oauth_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -18,23 +20,19 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/core"
+	"stithy/internal/core/coretest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/httpapi/httpapitest"
-	"stithy/internal/kit/wire"
 	"stithy/internal/oauth"
-	"stithy/internal/platform/clock"
-	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/ratelimit"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/setting"
-	"stithy/internal/setting/settingtest"
 	"stithy/internal/token"
-	"stithy/internal/token/tokentest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -59,16 +57,16 @@ type fixture struct {
 
 	mu      sync.Mutex
 	records []bus.AuditRecord
+	logged  bytes.Buffer // by the door
 }
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	w := &fixture{now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC)}
-	db := postgrestest.New(t)
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	now := clock.Clock(func() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return w.now })
-	events := bus.New()
-	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	var late struct{ token.Resolver }
+	c := coretest.New(t, func(d *core.Deps) { d.Clock, d.OAuth = w.time, &late })
+	w.settings = c.Settings
+	c.Bus.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		if a, ok := e.(bus.Audited); ok {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -76,20 +74,9 @@ func newFixture(t testing.TB) *fixture {
 		}
 		return nil
 	})
-	base, names, box := &url.URL{Scheme: "https", Host: "forge.example"}, wire.Names{Service: "svc", Errors: "errsvc"}, secretbox.Random()
-	w.settings = settingtest.New(t, db)
-	users := user.New(user.Deps{
-		DB: db, Bus: events, Settings: w.settings, Clock: now, Log: log, ExternalURL: base, Names: names,
-		Queue: &jobqueue.Queue{}, Hasher: secretbox.NewHasher(1),
-	})
-	var late struct{ token.Resolver }
-	tokens := token.New(token.Deps{
-		DB: db, Bus: events, Box: box, Settings: w.settings, Users: users, Clock: now, Log: log, ExternalURL: base, Names: names, Impersonation: true,
-		OAuth: &late, Jobs: tokentest.NoResolver{},
-	})
 	w.Deps = oauth.Deps{
-		DB: db, Bus: events, Box: box, Settings: w.settings, Users: users, Tokens: tokens, Clock: now, ExternalURL: home + "/", Names: names,
-		PasswordGrant: true, Password: w.check,
+		DB: c.DB, Bus: c.Bus, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens, Clock: c.Clock, ExternalURL: home + "/",
+		Names: c.Instance.Names, PasswordGrant: true, Password: w.check,
 	}
 	w.serve(t, w.Deps)
 	late.Resolver = w.service
@@ -97,13 +84,13 @@ func newFixture(t testing.TB) *fixture {
 		return call.Actor.ID(), nil
 	}
 	w.api = httpapitest.Start(t, &httpapi.Server{
-		Authenticator: tokens, Clock: now, Endpoints: append(w.service.Endpoints(),
+		Authenticator: c.Tokens, Clock: c.Clock, Endpoints: append(w.service.Endpoints(),
 			httpapi.Do(httpapi.Spec{Route: "GET /probe", Needs: access.SignIn, Scopes: []access.Scope{access.ScopeReadUser}, Summary: "Read."}, who),
 			httpapi.Do(httpapi.Spec{Route: "POST /probe", Needs: access.SignIn, Summary: "Write."}, who),
 			httpapi.Do(httpapi.Spec{Route: "GET /probe/api", Needs: access.SignIn, Summary: "Read."}, who)),
 	})
-	w.root = usertest.New(t, db, usertest.Named("root"), usertest.Admin())
-	w.ada = usertest.New(t, db, usertest.Named("ada"))
+	w.root = usertest.New(t, c.DB, usertest.Named("root"), usertest.Admin())
+	w.ada = usertest.New(t, c.DB, usertest.Named("ada"))
 	return w
 }
 
@@ -112,7 +99,7 @@ func (w *fixture) serve(t testing.TB, d oauth.Deps) http.Handler {
 	t.Helper()
 	w.service = oauth.New(d)
 	door := &httpapi.Server{
-		Dialect: w.service.Dialect(), Endpoints: w.service.Endpoints(), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Dialect: w.service.Dialect(), Endpoints: w.service.Endpoints(), Log: slog.New(slog.NewTextHandler(io.MultiWriter(t.Output(), &w.logged), nil)),
 		Limits: w.settings, Limiter: ratelimit.New(d.Clock, nil), Clock: d.Clock,
 	}
 	w.door = door.Handler()
@@ -131,6 +118,7 @@ func (w *fixture) check(ctx context.Context, login string, given secretbox.Secre
 	return u, err
 }
 
+func (w *fixture) time() time.Time      { w.mu.Lock(); defer w.mu.Unlock(); return w.now }
 func (w *fixture) turn(d time.Duration) { w.mu.Lock(); defer w.mu.Unlock(); w.now = w.now.Add(d) }
 
 // app is a registered application with its secret.

@@ -106,8 +106,10 @@ func pastPort(s string) (path string, ok bool) {
 // hostPattern keeps out what means something in the headers that hosts stand in.
 var hostPattern = regexp.MustCompile(`^[A-Za-z0-9._:\[\]-]*$`)
 
-// forbiddenSchemes run what they hold instead of going somewhere.
-var forbiddenSchemes = []string{"data", "vbscript", "javascript"}
+// forbiddenSchemes run what they hold, or open what is on the machine of whoever follows them, instead of going to an application.
+var forbiddenSchemes = []string{
+	"about", "blob", "chrome", "data", "file", "filesystem", "intent", "jar", "javascript", "resource", "search-ms", "smb", "vbscript", "view-source", "ws", "wss",
+}
 
 // checkURI says what is wrong with an address to send people to, in words
 // that clients of the applications API know.
@@ -116,7 +118,7 @@ func checkURI(s string) string {
 	switch {
 	case err != nil || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' || r == utf8.RuneError }):
 		return "must be a valid URI."
-	case slices.Contains(forbiddenSchemes, strings.ToLower(u.Scheme)):
+	case slices.Contains(forbiddenSchemes, strings.ToLower(u.Scheme)), strings.HasPrefix(strings.ToLower(u.Scheme), "ms-"):
 		return "is forbidden by the server."
 	case strings.Contains(s, "#"):
 		return "cannot contain a fragment."
@@ -124,7 +126,7 @@ func checkURI(s string) string {
 		return "must specify a scheme."
 	case u.Scheme == "":
 		return "must be an absolute URI."
-	case (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() == "", !hostPattern.MatchString(u.Host):
+	case u.User != nil, (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() == "", !hostPattern.MatchString(u.Host):
 		return "must be a valid URI."
 	}
 	return ""

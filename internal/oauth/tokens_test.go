@@ -92,6 +92,9 @@ func TestOA08_RevocationIsNotClaimedWhileTheDatabaseIsDown(t *testing.T) {
 	if r := w.refresh(t, a, i.RefreshToken); r.Code != 503 || r.Header().Get("Retry-After") == "" || strings.Contains(r.text, "127.0.0.1") {
 		t.Errorf("%d %s", r.Code, r.text)
 	}
+	if !strings.Contains(w.logged.String(), "127.0.0.1:1") {
+		t.Errorf("the log does not say why: %s", w.logged.String())
+	}
 	if list, err := alive.Authorized(t.Context(), w.ada.ID); err != nil || len(list) != 1 || !w.works(t, i.AccessToken) {
 		t.Errorf("what was not revoked is gone: %+v, %v", list, err)
 	}

@@ -101,8 +101,8 @@ func (s *Service) placeEndpoints() []httpapi.Endpoint {
 	}
 }
 
-// once is a new runner as its maker sees it, this one time.
-type once struct {
+// newForm is a new runner as its maker sees it, this one time.
+type newForm struct {
 	ID             int64         `json:"id"`
 	Token          string        `json:"token"`
 	TokenExpiresAt *httpapi.Time `json:"token_expires_at"`
@@ -145,10 +145,10 @@ func (p createParams) Validate() []string {
 	return nil
 }
 
-func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[httpapi.None, createParams]) (once, error) {
+func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[httpapi.None, createParams]) (newForm, error) {
 	p := call.Params
 	r, token, err := s.Create(ctx, call.Actor, Target{Type: p.Type, GroupID: p.GroupID.Or(0), ProjectID: p.ProjectID.Or(0)}, p.draft())
-	return once{ID: r.ID, Token: token.Reveal(), TokenExpiresAt: httpapi.At(r.TokenExpiresAt)}, err
+	return newForm{ID: r.ID, Token: token.Reveal(), TokenExpiresAt: httpapi.At(r.TokenExpiresAt)}, err
 }
 
 // infoParams are what a machine says of itself.
@@ -188,7 +188,7 @@ func (p registerParams) Validate() (texts []string) {
 	return texts
 }
 
-func (s *Service) handleRegister(ctx context.Context, call httpapi.Call[httpapi.None, registerParams]) (once, error) {
+func (s *Service) handleRegister(ctx context.Context, call httpapi.Call[httpapi.None, registerParams]) (newForm, error) {
 	p := call.Params
 	d := p.draft()
 	if p.Active.Ptr() != nil {
@@ -198,7 +198,7 @@ func (s *Service) handleRegister(ctx context.Context, call httpapi.Call[httpapi.
 		d.MaintenanceNote = p.MaintainerNote.Or("")
 	}
 	r, token, err := s.Enrol(ctx, call.Actor, p.Token, d, p.Info.info(call.Actor))
-	return once{ID: r.ID, Token: token.Reveal(), TokenExpiresAt: httpapi.At(r.TokenExpiresAt)}, err
+	return newForm{ID: r.ID, Token: token.Reveal(), TokenExpiresAt: httpapi.At(r.TokenExpiresAt)}, err
 }
 
 type verifyParams struct {
@@ -209,13 +209,13 @@ type verifyParams struct {
 
 // handleVerify gives back the token that it was given: runners keep what they
 // are told here.
-func (s *Service) handleVerify(ctx context.Context, call httpapi.Call[httpapi.None, verifyParams]) (once, error) {
+func (s *Service) handleVerify(ctx context.Context, call httpapi.Call[httpapi.None, verifyParams]) (newForm, error) {
 	p := call.Params
 	r, _, err := s.Authenticate(ctx, p.Token, p.SystemID, p.Info.info(call.Actor))
 	if err != nil {
-		return once{}, err
+		return newForm{}, err
 	}
-	return once{ID: r.ID, Token: p.Token, TokenExpiresAt: httpapi.At(r.TokenExpiresAt)}, nil
+	return newForm{ID: r.ID, Token: p.Token, TokenExpiresAt: httpapi.At(r.TokenExpiresAt)}, nil
 }
 
 type tokenParams struct {
@@ -245,52 +245,52 @@ func (s *Service) handleForget(ctx context.Context, call httpapi.Call[httpapi.No
 	return httpapi.NoContent{}, s.ForgetMachine(ctx, call.Params.Token, call.Params.SystemID)
 }
 
-// reset is a new token.
-type reset struct {
+// resetForm is a new token.
+type resetForm struct {
 	Token          string        `json:"token"`
 	TokenExpiresAt *httpapi.Time `json:"token_expires_at"`
 }
 
-func (s *Service) handleResetOwn(ctx context.Context, call httpapi.Call[httpapi.None, tokenParams]) (reset, error) {
+func (s *Service) handleResetOwn(ctx context.Context, call httpapi.Call[httpapi.None, tokenParams]) (resetForm, error) {
 	r, err := s.bearer(ctx, call.Params.Token)
 	if err != nil {
-		return reset{}, err
+		return resetForm{}, err
 	}
 	r, token, err := s.ResetToken(ctx, access.Actor{Address: call.Actor.Address, Process: "runner"}, r.ID)
-	return reset{Token: token.Reveal(), TokenExpiresAt: httpapi.At(r.TokenExpiresAt)}, err
+	return resetForm{Token: token.Reveal(), TokenExpiresAt: httpapi.At(r.TokenExpiresAt)}, err
 }
 
 type ref struct {
 	ID int64 `param:"id" doc:"ID of the runner"`
 }
 
-func (s *Service) handleReset(ctx context.Context, call httpapi.Call[httpapi.None, ref]) (reset, error) {
+func (s *Service) handleReset(ctx context.Context, call httpapi.Call[httpapi.None, ref]) (resetForm, error) {
 	if _, err := s.Owned(ctx, call.Actor, call.Params.ID); err != nil {
-		return reset{}, err
+		return resetForm{}, err
 	}
 	r, token, err := s.ResetToken(ctx, call.Actor, call.Params.ID)
-	return reset{Token: token.Reveal(), TokenExpiresAt: httpapi.At(r.TokenExpiresAt)}, err
+	return resetForm{Token: token.Reveal(), TokenExpiresAt: httpapi.At(r.TokenExpiresAt)}, err
 }
 
-// registration is a token that runners register with.
-type registration struct {
+// registrationForm is a token that runners register with.
+type registrationForm struct {
 	Token string `json:"token"`
 }
 
-func (s *Service) resetRegistration(ctx context.Context, by access.Actor, of bus.Entity) (registration, error) {
+func (s *Service) resetRegistration(ctx context.Context, by access.Actor, of bus.Entity) (registrationForm, error) {
 	token, err := s.ResetRegistration(ctx, by, of)
-	return registration{Token: token.Reveal()}, err
+	return registrationForm{Token: token.Reveal()}, err
 }
 
-func (s *Service) handleResetInstance(ctx context.Context, call httpapi.Call[httpapi.None, httpapi.None]) (registration, error) {
+func (s *Service) handleResetInstance(ctx context.Context, call httpapi.Call[httpapi.None, httpapi.None]) (registrationForm, error) {
 	return s.resetRegistration(ctx, call.Actor, bus.Instance())
 }
 
-func (s *Service) handleResetProject(ctx context.Context, call httpapi.Call[*project.Project, project.Ref]) (registration, error) {
+func (s *Service) handleResetProject(ctx context.Context, call httpapi.Call[*project.Project, project.Ref]) (registrationForm, error) {
 	return s.resetRegistration(ctx, call.Actor, call.Subject.Entity())
 }
 
-func (s *Service) handleResetGroup(ctx context.Context, call httpapi.Call[*group.Group, group.Ref]) (registration, error) {
+func (s *Service) handleResetGroup(ctx context.Context, call httpapi.Call[*group.Group, group.Ref]) (registrationForm, error) {
 	return s.resetRegistration(ctx, call.Actor, call.Subject.Entity())
 }
 
@@ -450,8 +450,8 @@ type groupIdentity struct {
 	Name   string `json:"name"`
 }
 
-// detail is a runner by itself.
-type detail struct {
+// detailForm is a runner by itself.
+type detailForm struct {
 	Form
 	Tags            []string          `json:"tag_list"`
 	RunUntagged     bool              `json:"run_untagged"`
@@ -470,8 +470,8 @@ type detail struct {
 
 // detail shows a runner to somebody who sees it; what only those know
 // who use it in a place of theirs is left out for the others.
-func (s *Service) detail(ctx context.Context, by access.Actor, r Runner, uses bool) (detail, error) {
-	d := detail{
+func (s *Service) detail(ctx context.Context, by access.Actor, r Runner, uses bool) (detailForm, error) {
+	d := detailForm{
 		Form: s.present(r), Tags: r.Tags, RunUntagged: r.RunUntagged, Locked: r.Locked, MaximumTimeout: r.MaximumTimeout, AccessLevel: r.AccessLevel,
 		ContactedAt: httpapi.At(r.ContactedAt), Projects: []projectIdentity{}, Groups: []groupIdentity{},
 	}
@@ -513,17 +513,17 @@ func (s *Service) detail(ctx context.Context, by access.Actor, r Runner, uses bo
 	return d, nil
 }
 
-func (s *Service) handleGet(ctx context.Context, call httpapi.Call[httpapi.None, ref]) (detail, error) {
+func (s *Service) handleGet(ctx context.Context, call httpapi.Call[httpapi.None, ref]) (detailForm, error) {
 	r, err := s.Find(ctx, call.Params.ID)
 	if err != nil {
-		return detail{}, err
+		return detailForm{}, err
 	}
 	uses, err := s.uses(ctx, call.Actor, r)
 	if err == nil && !uses && r.Type != Instance {
 		err = errNoAccess
 	}
 	if err != nil {
-		return detail{}, err
+		return detailForm{}, err
 	}
 	return s.detail(ctx, call.Actor, r, uses)
 }
@@ -574,13 +574,13 @@ func (p updateParams) apply(d *Draft) {
 	}
 }
 
-func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[httpapi.None, updateParams]) (detail, error) {
+func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[httpapi.None, updateParams]) (detailForm, error) {
 	if _, err := s.Owned(ctx, call.Actor, call.Params.ID); err != nil {
-		return detail{}, err
+		return detailForm{}, err
 	}
 	r, err := s.Update(ctx, call.Actor, call.Params.ID, call.Params.apply)
 	if err != nil {
-		return detail{}, err
+		return detailForm{}, err
 	}
 	return s.detail(ctx, call.Actor, r, true)
 }

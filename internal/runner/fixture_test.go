@@ -2,8 +2,6 @@ package runner_test
 
 import (
 	"context"
-	"log/slog"
-	"net/url"
 	"strconv"
 	"sync"
 	"testing"
@@ -11,25 +9,19 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/core/coretest"
 	"stithy/internal/group"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/httpapi/httpapitest"
-	"stithy/internal/kit/wire"
-	"stithy/internal/platform/clock"
-	"stithy/internal/platform/jobqueue"
-	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
 	"stithy/internal/project/projecttest"
 	"stithy/internal/runner"
 	"stithy/internal/setting"
-	"stithy/internal/setting/settingtest"
-	"stithy/internal/token"
 	"stithy/internal/token/tokentest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
@@ -57,39 +49,14 @@ type fixture struct {
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	w := &fixture{db: postgrestest.New(t), box: secretbox.Random(), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
-	log := slog.New(slog.DiscardHandler)
-	now := clock.Clock(func() time.Time { return w.now })
-	home := &url.URL{Scheme: "https", Host: "forge.example"}
-	names := wire.Names{Service: "svc", Errors: "errsvc"}
-	events, registry := bus.New(), jobqueue.NewRegistry()
-	queue, err := jobqueue.New(w.db, registry, log, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.settings = settingtest.New(t, w.db)
-	users := user.New(user.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Clock: now, Log: log, ExternalURL: home, Names: names,
-		Hasher: secretbox.NewHasher(1),
-	})
-	tokens := token.New(token.Deps{
-		DB: w.db, Bus: events, Box: w.box, Settings: w.settings, Users: users, Clock: now, Log: log, ExternalURL: home, Names: names,
-		OAuth: tokentest.NoResolver{}, Jobs: tokentest.NoResolver{},
-	})
-	groups := group.New(group.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: users, Clock: now, Log: log, ExternalURL: home.String(),
-		Projects: grouptest.NoProjects{},
-	})
-	projects := project.New(project.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: users, Groups: groups, Clock: now, Log: log,
-		ExternalURL: home.String(), Names: names,
-		Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
-	})
+	w := &fixture{now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
+	c := coretest.New(t, coretest.Clock(func() time.Time { return w.now }))
+	w.db, w.box, w.settings = c.DB, c.Box, c.Settings
 	w.runners = runner.New(runner.Deps{
-		DB: w.db, Bus: events, Box: w.box, Settings: w.settings, Groups: groups, Projects: projects, Clock: now, Log: log,
-		ExternalURL: home.String(), Names: names,
+		DB: c.DB, Bus: c.Bus, Box: c.Box, Settings: c.Settings, Groups: c.Groups, Projects: c.Projects, Clock: c.Clock, Log: c.Log,
+		ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names,
 	})
-	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	c.Bus.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		if a, ok := e.(bus.Audited); ok {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -97,7 +64,7 @@ func newFixture(t testing.TB) *fixture {
 		}
 		return nil
 	})
-	w.Client = httpapitest.Start(t, &httpapi.Server{Endpoints: w.runners.Endpoints(), Authenticator: tokens, Clock: now})
+	w.Client = httpapitest.Start(t, &httpapi.Server{Endpoints: w.runners.Endpoints(), Authenticator: c.Tokens, Clock: c.Clock})
 
 	w.root = usertest.New(t, w.db, usertest.Named("root"), usertest.Admin())
 	w.owner = usertest.New(t, w.db, usertest.Named("owner"))

@@ -137,12 +137,12 @@ func (s *Service) projectsOf(ctx context.Context, by access.Actor, id int64) ([]
 	return postgres.All[served](ctx, s.deps.DB, sqlProjectsOf, by.ID(), s.deps.Clock.Now().UTC(), id, by.Admin())
 }
 
-type owner struct {
+type servedGroup struct {
 	ID       int64
 	Name     string
 	FullPath string
 }
 
-func (s *Service) groupOf(ctx context.Context, id int64) (owner, error) {
-	return postgres.One[owner](ctx, s.deps.DB, sqlGroupOf, id)
+func (s *Service) groupOf(ctx context.Context, id int64) (servedGroup, error) {
+	return postgres.One[servedGroup](ctx, s.deps.DB, sqlGroupOf, id)
 }

@@ -118,6 +118,9 @@ func CanTake(r Runner, job JobFacts) (ok bool, why string) {
 	return false, "The runner lacks the tags " + strings.Join(missing, ", ") + "."
 }
 
+// NobodyServes is why a job waits where there is no runner at all.
+const NobodyServes = "No runner serves this project. Register one."
+
 // Waiting says in words for whom a pending job waits, given the runners that
 // may serve its project.
 func Waiting(runners []Runner, job JobFacts, now time.Time) string {
@@ -141,7 +144,7 @@ func Waiting(runners []Runner, job JobFacts, now time.Time) string {
 	}
 	switch {
 	case len(runners) == 0:
-		return "No runner serves this project. Register one."
+		return NobodyServes
 	case heard > 0:
 		return "It waits for its turn: " + count(heard) + " can take it."
 	case silent > 0:

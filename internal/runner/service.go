@@ -14,6 +14,7 @@ import (
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
+	"stithy/internal/owner"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/deps"
 	"stithy/internal/platform/postgres"
@@ -134,20 +135,15 @@ func (s *Service) Serving(ctx context.Context, job JobFacts, limit int) ([]Runne
 	return runners, err
 }
 
-// place is whom a new runner serves: everyone, a group or a project.
-type place struct {
-	kind      Type
-	groupID   *int64
-	projectID *int64
-	entity    bus.Entity
-}
-
-func instance() place { return place{kind: Instance, entity: bus.Instance()} }
-func inGroup(id int64, of bus.Entity) place {
-	return place{kind: Group, groupID: &id, entity: of}
-}
-func inProject(id int64, of bus.Entity) place {
-	return place{kind: Project, projectID: &id, entity: of}
+// typeOf is the kind of runner that serves everyone, a group or a project.
+func typeOf(of bus.Entity) Type {
+	switch of.Kind {
+	case bus.OfGroup:
+		return Group
+	case bus.OfProject:
+		return Project
+	}
+	return Instance
 }
 
 // registrars are the settings that let groups and projects have runners of
@@ -173,7 +169,7 @@ type Target struct {
 }
 
 // Create makes a runner as a person who may, and returns its token, which is
-// not kept. Who may not is not told whether the place exists.
+// not kept. Who may not is not told whether the group or project exists.
 func (s *Service) Create(ctx context.Context, by access.Actor, t Target, d Draft) (Runner, secretbox.Secret, error) {
 	in, err := s.target(ctx, by, t)
 	if err != nil {
@@ -186,33 +182,33 @@ func (s *Service) Create(ctx context.Context, by access.Actor, t Target, d Draft
 	return r, token, err
 }
 
-func (s *Service) target(ctx context.Context, by access.Actor, t Target) (place, error) {
+func (s *Service) target(ctx context.Context, by access.Actor, t Target) (bus.Entity, error) {
 	if !s.allowed(t.Type) {
-		return place{}, errInsufficient
+		return bus.Entity{}, errInsufficient
 	}
 	switch t.Type {
 	case Instance:
 		if by.Admin() {
-			return instance(), nil
+			return bus.Instance(), nil
 		}
 	case Group:
 		g, err := s.deps.Groups.Find(ctx, by, t.GroupID)
 		if err == nil && access.Holds(by, access.AdminGroupRunners, g.Target()) {
-			return inGroup(g.ID, g.Entity()), nil
+			return g.Entity(), nil
 		}
 		if err != nil && !fault.Is(err, fault.NotFound) {
-			return place{}, err
+			return bus.Entity{}, err
 		}
 	case Project:
 		p, err := s.deps.Projects.Find(ctx, by, t.ProjectID)
 		if err == nil && access.Holds(by, access.CreateProjectRunner, p.Target()) {
-			return inProject(p.ID, p.Entity()), nil
+			return p.Entity(), nil
 		}
 		if err != nil && !fault.Is(err, fault.NotFound) {
-			return place{}, err
+			return bus.Entity{}, err
 		}
 	}
-	return place{}, errInsufficient
+	return bus.Entity{}, errInsufficient
 }
 
 // expiry is until when the token of a new runner works.
@@ -238,14 +234,14 @@ func (s *Service) newToken(registered bool) secretbox.Secret {
 
 func (s *Service) digest(token string) []byte { return s.deps.Box.Digest(string(kind), token) }
 
-// gone is a place that went while a runner was to be made for it.
+// gone is an owner that went while a runner was to be made for it.
 var gone = postgres.Faults{
 	"runners_namespace_id_fkey": fault.NotFoundf("Group"), "runner_projects_project_id_fkey": fault.NotFoundf("Project"),
 	"runner_registration_tokens_namespace_id_fkey": fault.NotFoundf("Group"), "runner_registration_tokens_project_id_fkey": fault.NotFoundf("Project"),
 	"runner_projects_key": fault.Field("runner", "has already been taken"),
 }
 
-func (s *Service) create(ctx context.Context, by access.Actor, in place, d Draft, registered bool, info Info) (r Runner, token secretbox.Secret, err error) {
+func (s *Service) create(ctx context.Context, by access.Actor, in bus.Entity, d Draft, registered bool, info Info) (r Runner, token secretbox.Secret, err error) {
 	d.Tags = clean(d.Tags)
 	if err := d.check(); err != nil {
 		return Runner{}, "", err
@@ -253,6 +249,7 @@ func (s *Service) create(ctx context.Context, by access.Actor, in place, d Draft
 	token = s.newToken(registered)
 	info = info.cut()
 	now := s.deps.Clock.Now()
+	groupID, projectID := owner.Keys(in)
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if err := roomFor(ctx, tx, in, now); err != nil {
 			return err
@@ -262,42 +259,40 @@ func (s *Service) create(ctx context.Context, by access.Actor, in place, d Draft
 			id := by.ID()
 			creator = &id
 		}
-		id, err := postgres.Value[int64](ctx, tx, sqlCreate, in.kind, in.groupID, creator, s.digest(token.Reveal()), s.expiry(in.kind), registered,
+		id, err := postgres.Value[int64](ctx, tx, sqlCreate, typeOf(in), groupID, creator, s.digest(token.Reveal()), s.expiry(typeOf(in)), registered,
 			d.Description, d.MaintenanceNote, info.Name, d.Tags, d.RunUntagged, d.AccessLevel, d.MaximumTimeout, d.Paused, d.Locked, now)
 		if err != nil {
 			return gone.Translate(err)
 		}
-		if in.projectID != nil {
-			if _, err := tx.Exec(ctx, sqlAssign, id, *in.projectID, true, now); err != nil {
+		if projectID != nil {
+			if _, err := tx.Exec(ctx, sqlAssign, id, *projectID, true, now); err != nil {
 				return gone.Translate(err)
 			}
 		}
 		if r, err = find(ctx, tx, sqlFind, id); err != nil {
 			return err
 		}
-		what := Created
+		action := Created
 		if registered {
-			what = Registered
+			action = Registered
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{Action: what, By: by, In: in.entity, Runner: r})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: action, By: by, In: in, Runner: r})
 	})
 	return r, token, err
 }
 
 // roomFor refuses a runner too many in a group or project.
-func roomFor(ctx context.Context, tx pgx.Tx, in place, now time.Time) error {
-	sql, id, noun := "", in.groupID, "group"
-	switch in.kind {
-	case Instance:
+func roomFor(ctx context.Context, tx pgx.Tx, in bus.Entity, now time.Time) error {
+	sql := sqlRecentOfProject
+	switch in.Kind {
+	case bus.OfInstance:
 		return nil
-	case Group:
+	case bus.OfGroup:
 		sql = sqlRecentOfGroup
-	case Project:
-		sql, id, noun = sqlRecentOfProject, in.projectID, "project"
 	}
-	n, err := postgres.Value[int](ctx, tx, sql, *id, now.Add(-recent), maxRecent)
+	n, err := postgres.Value[int](ctx, tx, sql, in.ID, now.Add(-recent), maxRecent)
 	if err == nil && n >= maxRecent {
-		err = fault.Field("base", "Maximum number of ci registered %s runners (%d) exceeded", noun, maxRecent)
+		err = fault.Field("base", "Maximum number of ci registered %s runners (%d) exceeded", owner.Noun(in), maxRecent)
 	}
 	return err
 }
@@ -315,29 +310,17 @@ func (s *Service) Enrol(ctx context.Context, by access.Actor, token string, d Dr
 	if err != nil {
 		return Runner{}, "", err
 	}
-	in := instance()
-	switch {
-	case t.NamespaceID != nil:
-		in = inGroup(*t.NamespaceID, bus.Entity{Kind: bus.OfGroup, ID: *t.NamespaceID})
-	case t.ProjectID != nil:
-		in = inProject(*t.ProjectID, bus.Entity{Kind: bus.OfProject, ID: *t.ProjectID})
-	}
-	if !s.deps.Settings.Current().AllowRunnerRegistrationToken || !s.allowed(in.kind) {
+	in := owner.OfKeys(t.NamespaceID, t.ProjectID)
+	if !s.deps.Settings.Current().AllowRunnerRegistrationToken || !s.allowed(typeOf(in)) {
 		return Runner{}, "", errDisallowed
 	}
 	return s.create(ctx, by, in, d, true, info)
 }
 
-// ResetRegistration gives a place a new registration token, and ends the old
+// ResetRegistration gives an owner, or the instance, a new registration token, and ends the old
 // one.
 func (s *Service) ResetRegistration(ctx context.Context, by access.Actor, of bus.Entity) (token secretbox.Secret, err error) {
-	var namespaceID, projectID *int64
-	switch of.Kind {
-	case bus.OfGroup:
-		namespaceID = &of.ID
-	case bus.OfProject:
-		projectID = &of.ID
-	}
+	namespaceID, projectID := owner.Keys(of)
 	token = secretbox.Secret(secretbox.RandomToken(randomLength))
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		digest := s.deps.Box.Digest(string(registrationKind), token.Reveal())
@@ -360,9 +343,9 @@ func (s *Service) ResetRegistration(ctx context.Context, by access.Actor, of bus
 func entityOf(r Runner) bus.Entity {
 	switch {
 	case r.GroupID != nil:
-		return bus.Entity{Kind: bus.OfGroup, ID: *r.GroupID}
+		return owner.OfKeys(r.GroupID, nil)
 	case len(r.ProjectIDs) > 0:
-		return bus.Entity{Kind: bus.OfProject, ID: r.ProjectIDs[0]}
+		return owner.OfKeys(nil, &r.ProjectIDs[0])
 	}
 	return bus.Instance()
 }

@@ -48,39 +48,39 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 	}
 }
 
-type settingsView struct {
+type settingsForm struct {
 	ID int `json:"id"`
 	Settings
 	UpdatedAt httpapi.Time `json:"updated_at"`
 }
 
-func (s *Service) present() settingsView {
+func (s *Service) present() settingsForm {
 	now := s.state.Load()
-	return settingsView{ID: 1, Settings: *now.settings, UpdatedAt: httpapi.Time(now.updatedAt)}
+	return settingsForm{ID: 1, Settings: *now.settings, UpdatedAt: httpapi.Time(now.updatedAt)}
 }
 
-func (s *Service) handleSettings(context.Context, httpapi.Call[httpapi.None, httpapi.None]) (settingsView, error) {
+func (s *Service) handleSettings(context.Context, httpapi.Call[httpapi.None, httpapi.None]) (settingsForm, error) {
 	return s.present(), nil
 }
 
-func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[httpapi.None, httpapi.Changes[Settings]]) (settingsView, error) {
+func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[httpapi.None, httpapi.Changes[Settings]]) (settingsForm, error) {
 	err := s.Update(ctx, call.Actor, call.Params.Apply)
 	return s.present(), err
 }
 
-type featureView struct {
+type featureForm struct {
 	Name       string          `json:"name"`
 	State      string          `json:"state"`
-	Gates      []gateView      `json:"gates"`
-	Definition *definitionView `json:"definition"`
+	Gates      []gateForm      `json:"gates"`
+	Definition *definitionForm `json:"definition"`
 }
 
-type gateView struct {
+type gateForm struct {
 	Key   string `json:"key"`
 	Value any    `json:"value"`
 }
 
-type definitionView struct {
+type definitionForm struct {
 	Name            string  `json:"name"`
 	FeatureIssueURL *string `json:"feature_issue_url"`
 	IntroducedByURL *string `json:"introduced_by_url"`
@@ -94,20 +94,20 @@ type definitionView struct {
 
 // presentFeature shows the boolean gate always and the others where they are
 // set, in the order that clients know.
-func presentFeature(f Feature) featureView {
+func presentFeature(f Feature) featureForm {
 	g := f.Gates
-	v := featureView{Name: f.Name, State: g.State(), Gates: []gateView{{"boolean", g.Boolean}}}
+	v := featureForm{Name: f.Name, State: g.State(), Gates: []gateForm{{"boolean", g.Boolean}}}
 	if len(g.Actors) > 0 {
-		v.Gates = append(v.Gates, gateView{"actors", g.Actors})
+		v.Gates = append(v.Gates, gateForm{"actors", g.Actors})
 	}
 	if g.PercentageOfActors > 0 {
-		v.Gates = append(v.Gates, gateView{percentageOfActors, g.PercentageOfActors})
+		v.Gates = append(v.Gates, gateForm{percentageOfActors, g.PercentageOfActors})
 	}
 	if g.PercentageOfTime > 0 {
-		v.Gates = append(v.Gates, gateView{percentageOfTime, g.PercentageOfTime})
+		v.Gates = append(v.Gates, gateForm{percentageOfTime, g.PercentageOfTime})
 	}
 	if len(g.Groups) > 0 {
-		v.Gates = append(v.Gates, gateView{"groups", g.Groups})
+		v.Gates = append(v.Gates, gateForm{"groups", g.Groups})
 	}
 	if d, known := definition(f.Name); known {
 		shown := presentDefinition(d)
@@ -116,20 +116,20 @@ func presentFeature(f Feature) featureView {
 	return v
 }
 
-func presentDefinition(d Definition) definitionView {
-	return definitionView{Name: d.Name, Type: d.Type, DefaultEnabled: d.DefaultEnabled}
+func presentDefinition(d Definition) definitionForm {
+	return definitionForm{Name: d.Name, Type: d.Type, DefaultEnabled: d.DefaultEnabled}
 }
 
-func (s *Service) handleFeatures(context.Context, httpapi.Call[httpapi.None, httpapi.None]) ([]featureView, error) {
-	views := []featureView{}
+func (s *Service) handleFeatures(context.Context, httpapi.Call[httpapi.None, httpapi.None]) ([]featureForm, error) {
+	views := []featureForm{}
 	for _, f := range s.Features() {
 		views = append(views, presentFeature(f))
 	}
 	return views, nil
 }
 
-func (s *Service) handleDefinitions(context.Context, httpapi.Call[httpapi.None, httpapi.None]) ([]definitionView, error) {
-	views := []definitionView{}
+func (s *Service) handleDefinitions(context.Context, httpapi.Call[httpapi.None, httpapi.None]) ([]definitionForm, error) {
+	views := []definitionForm{}
 	for _, d := range Definitions {
 		views = append(views, presentDefinition(d))
 	}
@@ -182,7 +182,7 @@ func (p featureParams) Validate() (texts []string) {
 	return texts
 }
 
-func (s *Service) handleSetFeature(ctx context.Context, call httpapi.Call[httpapi.None, featureParams]) (featureView, error) {
+func (s *Service) handleSetFeature(ctx context.Context, call httpapi.Call[httpapi.None, featureParams]) (featureForm, error) {
 	change := FeatureChange{Value: call.Params.Value, Key: call.Params.Key.Value}
 	for _, t := range call.Params.targets() {
 		for _, name := range t.names() {
@@ -205,21 +205,21 @@ func (s *Service) handleRemoveFeature(ctx context.Context, call httpapi.Call[htt
 	return httpapi.NoContent{}, s.RemoveFeature(ctx, call.Actor, call.Params.Name)
 }
 
-type metadataView struct {
+type metadataForm struct {
 	Version    string  `json:"version"`
 	Revision   string  `json:"revision"`
-	KAS        kasView `json:"kas"`
+	KAS        kasForm `json:"kas"`
 	Enterprise bool    `json:"enterprise"`
 }
 
-// kasView is the server for cluster agents, which this instance has not.
-type kasView struct {
+// kasForm is the server for cluster agents, which this instance has not.
+type kasForm struct {
 	Enabled     bool    `json:"enabled"`
 	ExternalURL *string `json:"externalUrl"`
 	Version     *string `json:"version"`
 }
 
-func (s *Service) handleMetadata(context.Context, httpapi.Call[httpapi.None, httpapi.None]) (metadataView, error) {
+func (s *Service) handleMetadata(context.Context, httpapi.Call[httpapi.None, httpapi.None]) (metadataForm, error) {
 	i := s.deps.Instance
-	return metadataView{Version: i.Version, Revision: i.Revision, Enterprise: i.Enterprise()}, nil
+	return metadataForm{Version: i.Version, Revision: i.Revision, Enterprise: i.Enterprise()}, nil
 }

@@ -40,6 +40,7 @@ var rates = map[string]rate{
 	"notes_create":                            {period: time.Minute, setting: func(s *Settings) int { return s.NotesCreateLimit }},
 	"members_delete":                          {period: time.Minute, setting: func(s *Settings) int { return s.MembersDeleteLimit }},
 	"pipelines_create":                        {period: time.Minute, setting: func(s *Settings) int { return s.PipelineLimitPerProjectUserSHA }},
+	"project_uploads":                         {period: time.Hour, fixed: 300},
 	"play_pipeline_schedule":                  {period: time.Minute, fixed: 1},
 	"project_testing_hook":                    {period: time.Minute, fixed: 5},
 	"group_testing_hook":                      {period: time.Minute, fixed: 5},
@@ -84,6 +85,16 @@ func (s *Service) PageThrottle(signedIn bool) (ratelimit.Rule, bool) {
 		Limit:  now.ThrottleUnauthenticatedWebRequestsPerPeriod,
 		Period: time.Duration(now.ThrottleUnauthenticatedWebPeriodInSeconds) * time.Second,
 	}, now.ThrottleUnauthenticatedWebEnabled
+}
+
+// LargeFileThrottle is the limit on requests of LFS clients, for each person.
+func (s *Service) LargeFileThrottle() (ratelimit.Rule, bool) {
+	now := s.Current()
+	return ratelimit.Rule{
+		Name:   "throttle_authenticated_git_lfs",
+		Limit:  now.ThrottleAuthenticatedGitLFSRequestsPerPeriod,
+		Period: time.Duration(now.ThrottleAuthenticatedGitLFSPeriodInSeconds) * time.Second,
+	}, now.ThrottleAuthenticatedGitLFSEnabled
 }
 
 // ProtectedPath is the limit on what is sent to a path, if it is one of those

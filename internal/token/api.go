@@ -82,8 +82,8 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 	}
 }
 
-// entity is a token on the wire.
-type entity struct {
+// Form is a token on the wire.
+type Form struct {
 	ID         int64         `json:"id"`
 	Name       string        `json:"name"`
 	Revoked    bool          `json:"revoked"`
@@ -95,36 +95,37 @@ type entity struct {
 	ExpiresAt  *httpapi.Date `json:"expires_at"`
 }
 
-// entityOnce is a token as its maker sees it, this one time.
-type entityOnce struct {
-	entity
+// newForm is a token as its maker sees it, this one time.
+type newForm struct {
+	Form
 	Token string `json:"token"`
 }
 
-// impersonationEntity is a token that an administrator made in someone's name.
-type impersonationEntity struct {
-	entity
+// impersonationForm is a token that an administrator made in someone's name.
+type impersonationForm struct {
+	Form
 	Impersonation bool `json:"impersonation"`
 }
 
-type impersonationEntityOnce struct {
-	impersonationEntity
+type newImpersonationForm struct {
+	impersonationForm
 	Token string `json:"token"`
 }
 
-func (s *Service) present(t Token) entity {
-	return entity{
+// Form presents a token.
+func (s *Service) Form(t Token) Form {
+	return Form{
 		ID: t.ID, Name: t.Name, Revoked: t.RevokedAt != nil, CreatedAt: httpapi.Time(t.CreatedAt), Scopes: t.Scopes,
 		UserID: t.UserID, LastUsedAt: httpapi.At(t.LastUsedAt), Active: t.Active(s.deps.Clock.Now()), ExpiresAt: httpapi.Day(t.ExpiresAt),
 	}
 }
 
-func (s *Service) presentImpersonation(t Token) impersonationEntity {
-	return impersonationEntity{entity: s.present(t), Impersonation: t.Impersonation}
+func (s *Service) presentImpersonation(t Token) impersonationForm {
+	return impersonationForm{Form: s.Form(t), Impersonation: t.Impersonation}
 }
 
-func (s *Service) presentOnce(t Token, secret secretbox.Secret) entityOnce {
-	return entityOnce{entity: s.present(t), Token: secret.Reveal()}
+func (s *Service) presentOnce(t Token, secret secretbox.Secret) newForm {
+	return newForm{Form: s.Form(t), Token: secret.Reveal()}
 }
 
 type listParams struct {
@@ -139,11 +140,11 @@ type listParams struct {
 	httpapi.Paging
 }
 
-func (s *Service) handleList(ctx context.Context, call httpapi.Call[httpapi.None, listParams]) (httpapi.List[entity], error) {
+func (s *Service) handleList(ctx context.Context, call httpapi.Call[httpapi.None, listParams]) (httpapi.List[Form], error) {
 	p := call.Params
 	req, err := p.Request()
 	if err != nil {
-		return httpapi.List[entity]{}, err
+		return httpapi.List[Form]{}, err
 	}
 	f := Filter{
 		UserID: p.UserID.Ptr(), Revoked: p.Revoked.Ptr(), Active: isActive(p.State), Search: p.Search,
@@ -152,12 +153,12 @@ func (s *Service) handleList(ctx context.Context, call httpapi.Call[httpapi.None
 	}
 	if !call.Actor.Admin() {
 		if f.UserID != nil && !call.Actor.Is(*f.UserID) {
-			return httpapi.List[entity]{}, fault.New(fault.Unauthenticated)
+			return httpapi.List[Form]{}, fault.New(fault.Unauthenticated)
 		}
 		f.UserID, f.Impersonation = new(call.Actor.ID()), new(false)
 	}
 	res, err := s.List(ctx, f, req)
-	return httpapi.ListOf(req, res, s.present), err
+	return httpapi.ListOf(req, res, s.Form), err
 }
 
 // isActive reads the parameter state; nil takes both.
@@ -186,17 +187,17 @@ func (s *Service) managed(ctx context.Context, a access.Actor, id int64) (Token,
 	return t, err
 }
 
-func (s *Service) handleGet(ctx context.Context, call httpapi.Call[httpapi.None, idParams]) (entity, error) {
+func (s *Service) handleGet(ctx context.Context, call httpapi.Call[httpapi.None, idParams]) (Form, error) {
 	t, err := s.managed(ctx, call.Actor, call.Params.ID)
-	return s.present(t), err
+	return s.Form(t), err
 }
 
-func (s *Service) handleSelf(ctx context.Context, call httpapi.Call[httpapi.None, httpapi.None]) (entity, error) {
+func (s *Service) handleSelf(ctx context.Context, call httpapi.Call[httpapi.None, httpapi.None]) (Form, error) {
 	if call.Actor.Credential.Kind != access.PersonalToken {
-		return entity{}, fault.New(fault.NotFound)
+		return Form{}, fault.New(fault.NotFound)
 	}
 	t, err := s.Find(ctx, call.Actor.Credential.ID)
-	return s.present(t), err
+	return s.Form(t), err
 }
 
 type rotateParams struct {
@@ -204,12 +205,12 @@ type rotateParams struct {
 	ExpiresAt httpapi.Opt[time.Time] `param:"expires_at" format:"date" doc:"Day on which the new token stops working; a week ahead when absent"`
 }
 
-func (s *Service) handleRotate(ctx context.Context, call httpapi.Call[httpapi.None, rotateParams]) (entityOnce, error) {
+func (s *Service) handleRotate(ctx context.Context, call httpapi.Call[httpapi.None, rotateParams]) (newForm, error) {
 	if user.ActsAsBot(call.Actor) {
-		return entityOnce{}, fault.New(fault.Forbidden)
+		return newForm{}, fault.New(fault.Forbidden)
 	}
 	if _, err := s.managed(ctx, call.Actor, call.Params.ID); err != nil {
-		return entityOnce{}, err
+		return newForm{}, err
 	}
 	return s.rotate(ctx, call.Actor, call.Params.ID, call.Params.ExpiresAt)
 }
@@ -218,22 +219,22 @@ type rotateSelfParams struct {
 	ExpiresAt httpapi.Opt[time.Time] `param:"expires_at" format:"date" doc:"Day on which the new token stops working; a week ahead when absent"`
 }
 
-func (s *Service) handleRotateSelf(ctx context.Context, call httpapi.Call[httpapi.None, rotateSelfParams]) (entityOnce, error) {
+func (s *Service) handleRotateSelf(ctx context.Context, call httpapi.Call[httpapi.None, rotateSelfParams]) (newForm, error) {
 	if call.Actor.Credential.Kind != access.PersonalToken {
-		return entityOnce{}, fault.New(fault.NotAllowed)
+		return newForm{}, fault.New(fault.NotAllowed)
 	}
 	t, err := s.Find(ctx, call.Actor.Credential.ID)
 	if err != nil {
-		return entityOnce{}, err
+		return newForm{}, err
 	}
 	// An impersonation token lives as long as the administrator said.
 	if !t.managedBy(call.Actor) || user.ActsAsBot(call.Actor) {
-		return entityOnce{}, fault.New(fault.Forbidden)
+		return newForm{}, fault.New(fault.Forbidden)
 	}
 	return s.rotate(ctx, call.Actor, t.ID, call.Params.ExpiresAt)
 }
 
-func (s *Service) rotate(ctx context.Context, by access.Actor, id int64, expiresAt httpapi.Opt[time.Time]) (entityOnce, error) {
+func (s *Service) rotate(ctx context.Context, by access.Actor, id int64, expiresAt httpapi.Opt[time.Time]) (newForm, error) {
 	t, secret, err := s.Rotate(ctx, by, id, expiresAt.Ptr())
 	if text, ok := Sentence(err); ok {
 		err = fault.WithReason(fault.Rejected, "%s", text)
@@ -277,7 +278,7 @@ type createParams struct {
 	ExpiresAt httpapi.Opt[time.Time] `param:"expires_at" format:"date" doc:"Day on which the token stops working; as late as possible when absent"`
 }
 
-func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[httpapi.None, createParams]) (entityOnce, error) {
+func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[httpapi.None, createParams]) (newForm, error) {
 	p := call.Params
 	return s.create(ctx, call.Actor, p.UserID, Draft{Name: p.Name, Scopes: scopesOf(p.Scopes), ExpiresAt: p.ExpiresAt.Ptr()})
 }
@@ -296,13 +297,13 @@ func (s *Service) selfManaged(context.Context, access.Actor, createLimitedParams
 	return none, err
 }
 
-func (s *Service) handleCreateLimited(ctx context.Context, call httpapi.Call[httpapi.None, createLimitedParams]) (entityOnce, error) {
+func (s *Service) handleCreateLimited(ctx context.Context, call httpapi.Call[httpapi.None, createLimitedParams]) (newForm, error) {
 	p := call.Params
 	tomorrow := midnight(s.deps.Clock.Now()).Add(day)
 	return s.create(ctx, call.Actor, call.Actor.ID(), Draft{Name: p.Name, Scopes: scopesOf(p.Scopes), ExpiresAt: new(p.ExpiresAt.Or(tomorrow))})
 }
 
-func (s *Service) create(ctx context.Context, by access.Actor, userID int64, d Draft) (entityOnce, error) {
+func (s *Service) create(ctx context.Context, by access.Actor, userID int64, d Draft) (newForm, error) {
 	t, secret, err := s.Create(ctx, by, userID, d)
 	if text, ok := Sentence(err); ok {
 		err = fault.WithMessage(fault.Unprocessable, "%s", text)
@@ -344,14 +345,14 @@ type impersonationListParams struct {
 	httpapi.Paging
 }
 
-func (s *Service) handleListImpersonation(ctx context.Context, call httpapi.Call[httpapi.None, impersonationListParams]) (httpapi.List[impersonationEntity], error) {
+func (s *Service) handleListImpersonation(ctx context.Context, call httpapi.Call[httpapi.None, impersonationListParams]) (httpapi.List[impersonationForm], error) {
 	req, err := call.Params.Request()
 	if err != nil {
-		return httpapi.List[impersonationEntity]{}, err
+		return httpapi.List[impersonationForm]{}, err
 	}
 	u, err := s.deps.Users.Find(ctx, call.Params.UserID)
 	if err != nil {
-		return httpapi.List[impersonationEntity]{}, err
+		return httpapi.List[impersonationForm]{}, err
 	}
 	res, err := s.List(ctx, Filter{UserID: &u.ID, Impersonation: new(true), Active: isActive(call.Params.State)}, req)
 	return httpapi.ListOf(req, res, s.presentImpersonation), err
@@ -375,10 +376,10 @@ func (s *Service) loadImpersonation(ctx context.Context, _ access.Actor, p imper
 	return &t, err
 }
 
-func (s *Service) handleGetImpersonation(ctx context.Context, call httpapi.Call[httpapi.None, impersonationParams]) (impersonationEntity, error) {
+func (s *Service) handleGetImpersonation(ctx context.Context, call httpapi.Call[httpapi.None, impersonationParams]) (impersonationForm, error) {
 	t, err := s.loadImpersonation(ctx, call.Actor, call.Params)
 	if err != nil {
-		return impersonationEntity{}, err
+		return impersonationForm{}, err
 	}
 	return s.presentImpersonation(*t), nil
 }
@@ -390,12 +391,12 @@ type createImpersonationParams struct {
 	Scopes    []string               `param:"scopes" split:"comma" doc:"What the token may be used for"`
 }
 
-func (s *Service) handleCreateImpersonation(ctx context.Context, call httpapi.Call[httpapi.None, createImpersonationParams]) (impersonationEntityOnce, error) {
+func (s *Service) handleCreateImpersonation(ctx context.Context, call httpapi.Call[httpapi.None, createImpersonationParams]) (newImpersonationForm, error) {
 	p := call.Params
 	t, secret, err := s.Create(ctx, call.Actor, p.UserID, Draft{
 		Name: p.Name, Scopes: scopesOf(p.Scopes), ExpiresAt: p.ExpiresAt.Ptr(), Impersonation: true,
 	})
-	return impersonationEntityOnce{impersonationEntity: s.presentImpersonation(t), Token: secret.Reveal()}, err
+	return newImpersonationForm{impersonationForm: s.presentImpersonation(t), Token: secret.Reveal()}, err
 }
 
 func (s *Service) handleRevokeImpersonation(ctx context.Context, call httpapi.Call[*Token, impersonationParams]) (httpapi.NoContent, error) {

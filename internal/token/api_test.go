@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/core"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
@@ -24,7 +25,6 @@ import (
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/setting"
-	"stithy/internal/setting/settingtest"
 	"stithy/internal/token"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
@@ -205,11 +205,7 @@ func TestPeopleCreateTokensOfLimitedScope(t *testing.T) {
 
 func TestAHostedInstanceMakesNoTokensOfLimitedScope(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, func(d *token.Deps) {
-		s := settingtest.Deps(t, d.DB)
-		s.Instance.Hosted = true
-		d.Settings = setting.New(s)
-	})
+	w := newFixture(t, func(d *core.Deps) { d.Instance.Hosted = true })
 	for _, body := range []h{{}, {"name": "k", "scopes": "k8s_proxy"}} {
 		w.as(t, w.ada).Do(t, http.MethodPost, "/user/personal_access_tokens", body).Want(t, 404, `{"message":"404 Not Found"}`)
 	}
@@ -784,8 +780,7 @@ func TestTokensGoWithTheirAccount(t *testing.T) {
 
 func TestAnActIsUndoneWhenItCannotBeRecorded(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, func(d *token.Deps) {
-		d.Bus = bus.New()
+	w := newFixture(t, func(d *core.Deps) {
 		bus.On(d.Bus, func(context.Context, pgx.Tx, token.Event) error { return errors.New("no room in the trail") })
 	})
 	root, secret := w.as(t, w.root), w.secret(t, w.ada)

@@ -14,13 +14,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/core"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/setting"
-	"stithy/internal/token"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -179,7 +179,7 @@ func TestImpersonationTokensObeyTheSwitch(t *testing.T) {
 	t.Parallel()
 	const off = "Token is an impersonation token but impersonation was disabled."
 	for _, on := range []bool{true, false} {
-		w := newFixture(t, func(d *token.Deps) { d.Impersonation = on })
+		w := newFixture(t, func(d *core.Deps) { d.Impersonation = on })
 		secret, revoked := w.secret(t, w.ada), w.secret(t, w.ada)
 		w.ofSecret(t, secret, "impersonation = true")
 		w.ofSecret(t, revoked, "impersonation = true, revoked_at = now()")

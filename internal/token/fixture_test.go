@@ -2,9 +2,7 @@ package token_test
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -13,18 +11,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/core"
+	"stithy/internal/core/coretest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/httpapi/httpapitest"
-	"stithy/internal/kit/wire"
-	"stithy/internal/platform/clock"
-	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/setting"
-	"stithy/internal/setting/settingtest"
 	"stithy/internal/token"
 	"stithy/internal/token/tokentest"
 	"stithy/internal/user"
@@ -46,18 +41,15 @@ type fixture struct {
 	records []bus.AuditRecord
 }
 
-func newFixture(t testing.TB, change ...func(*token.Deps)) *fixture {
+func newFixture(t testing.TB, options ...coretest.Option) *fixture {
 	t.Helper()
-	w := &fixture{
-		db:  postgrestest.New(t),
-		box: secretbox.Random(),
-		now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC),
-	}
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	w.settings = settingtest.New(t, w.db)
-	now := clock.Clock(func() time.Time { return w.now })
-	events := bus.New()
-	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	w := &fixture{now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
+	w.oauth.Resolver, w.jobs.Resolver = tokentest.NoResolver{}, tokentest.NoResolver{}
+	c := coretest.New(t, append(options, func(d *core.Deps) {
+		d.Clock, d.OAuth, d.Jobs = func() time.Time { return w.now }, &w.oauth, &w.jobs
+	})...)
+	w.db, w.box, w.settings, w.tokens = c.DB, c.Box, c.Settings, c.Tokens
+	c.Bus.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		if a, ok := e.(bus.Audited); ok {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -65,24 +57,8 @@ func newFixture(t testing.TB, change ...func(*token.Deps)) *fixture {
 		}
 		return nil
 	})
-	w.oauth.Resolver, w.jobs.Resolver = tokentest.NoResolver{}, tokentest.NoResolver{}
-	home := &url.URL{Scheme: "https", Host: "forge.example"}
-	names := wire.Names{Service: "svc", Errors: "errsvc"}
-	d := token.Deps{
-		DB: w.db, Bus: events, Box: w.box, Settings: w.settings, Clock: now, Log: log, ExternalURL: home, Names: names,
-		Impersonation: true,
-		Users: user.New(user.Deps{
-			DB: w.db, Bus: events, Queue: &jobqueue.Queue{}, Settings: w.settings, Hasher: secretbox.NewHasher(1), Clock: now, Log: log,
-			ExternalURL: home, Names: names,
-		}),
-		OAuth: &w.oauth, Jobs: &w.jobs,
-	}
-	for _, f := range change {
-		f(&d)
-	}
-	w.tokens = token.New(d)
 	w.Client = httpapitest.Start(t, &httpapi.Server{
-		Endpoints: append(w.tokens.Endpoints(), probes()...), Authenticator: w.tokens, Clock: now,
+		Endpoints: append(w.tokens.Endpoints(), probes()...), Authenticator: w.tokens, Clock: c.Clock,
 	})
 	w.root = usertest.New(t, w.db, usertest.Named("root"), usertest.Admin())
 	w.ada = usertest.New(t, w.db, usertest.Named("Ada"))

@@ -12,7 +12,7 @@ import (
 
 // Endpoints are the routes of this room.
 func (s *Service) Endpoints() []httpapi.Endpoint {
-	return []httpapi.Endpoint{
+	return append(s.ownerEndpoints(),
 		on(s, httpapi.Spec{
 			Route:   "GET /admin/ci/variables",
 			Summary: "List the CI/CD variables of the instance.",
@@ -34,7 +34,7 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 			Route:   "DELETE /admin/ci/variables/{key}",
 			Summary: "Delete a CI/CD variable of the instance.",
 		}, s.handleDelete),
-	}
+	)
 }
 
 // on declares an endpoint for administrators that only a self-managed instance
@@ -49,7 +49,7 @@ func on[P, R any](s *Service, spec httpapi.Spec, handle func(context.Context, ht
 	}, handle)
 }
 
-type view struct {
+type instanceForm struct {
 	Type        Type    `json:"variable_type"`
 	Key         string  `json:"key"`
 	Value       string  `json:"value"`
@@ -59,8 +59,8 @@ type view struct {
 	Description *string `json:"description"`
 }
 
-func present(v *Variable) view {
-	return view{
+func present(v *Variable) instanceForm {
+	return instanceForm{
 		Type: v.Type, Key: v.Key, Value: v.Value.Reveal(),
 		Protected: v.Protected, Masked: v.Masked, Raw: v.Raw, Description: v.Description,
 	}
@@ -68,14 +68,14 @@ func present(v *Variable) view {
 
 type listParams struct{ httpapi.Paging }
 
-func (s *Service) handleList(ctx context.Context, call httpapi.Call[httpapi.None, listParams]) (httpapi.List[view], error) {
+func (s *Service) handleList(ctx context.Context, call httpapi.Call[httpapi.None, listParams]) (httpapi.List[instanceForm], error) {
 	req, err := call.Params.Request()
 	if err != nil {
-		return httpapi.List[view]{}, err
+		return httpapi.List[instanceForm]{}, err
 	}
 	page, err := s.List(ctx, req)
 	if err != nil {
-		return httpapi.List[view]{}, err
+		return httpapi.List[instanceForm]{}, err
 	}
 	return httpapi.ListOf(req, page, present), nil
 }
@@ -84,10 +84,10 @@ type ref struct {
 	Key string `param:"key" doc:"Key of the variable, in its exact case"`
 }
 
-func (s *Service) handleShow(ctx context.Context, call httpapi.Call[httpapi.None, ref]) (view, error) {
+func (s *Service) handleShow(ctx context.Context, call httpapi.Call[httpapi.None, ref]) (instanceForm, error) {
 	v, err := s.Find(ctx, call.Params.Key)
 	if err != nil {
-		return view{}, err
+		return instanceForm{}, err
 	}
 	return present(v), nil
 }
@@ -118,11 +118,11 @@ type createParams struct {
 	attributes
 }
 
-func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[httpapi.None, createParams]) (view, error) {
+func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[httpapi.None, createParams]) (instanceForm, error) {
 	v := &Variable{Key: call.Params.Key, Type: EnvVar}
 	call.Params.apply(v)
 	if err := s.Create(ctx, call.Actor, v); err != nil {
-		return view{}, err
+		return instanceForm{}, err
 	}
 	return present(v), nil
 }
@@ -134,10 +134,10 @@ type updateParams struct {
 	attributes
 }
 
-func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[httpapi.None, updateParams]) (view, error) {
+func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[httpapi.None, updateParams]) (instanceForm, error) {
 	v, err := s.Update(ctx, call.Actor, call.Params.Key, call.Params.apply)
 	if err != nil {
-		return view{}, err
+		return instanceForm{}, err
 	}
 	return present(v), nil
 }

@@ -20,6 +20,7 @@ import (
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/httpapi/httpapitest"
+	"stithy/internal/owner"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
@@ -37,9 +38,9 @@ func newService(t testing.TB, db *postgres.DB, b *bus.Bus) *variable.Service {
 
 // on is the room on an instance whose settings are the defaults.
 func on(t testing.TB, db *postgres.DB, b *bus.Bus, instance setting.Instance) *variable.Service {
-	d := settingtest.Deps(t, db)
-	d.Instance = instance
-	return variable.New(variable.Deps{DB: db, Bus: b, Box: secretbox.Random(), Clock: clock.System(), Settings: setting.New(d)})
+	return variable.New(variable.Deps{
+		DB: db, Bus: b, Box: secretbox.Random(), Clock: clock.System(), Settings: settingtest.Unread(t, db, instance), Owners: &owner.Service{},
+	})
 }
 
 func newClient(t *testing.T) *httpapitest.Client {
@@ -179,7 +180,7 @@ func TestAnAdministratorDecidesHowManyVariablesThereMayBe(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
 	settings := settingtest.New(t, db)
-	s := variable.New(variable.Deps{DB: db, Bus: bus.New(), Box: secretbox.Random(), Clock: clock.System(), Settings: settings})
+	s := variable.New(variable.Deps{DB: db, Bus: bus.New(), Box: secretbox.Random(), Clock: clock.System(), Settings: settings, Owners: &owner.Service{}})
 	client := httpapitest.Serve(t, s.Endpoints()...).As(httpapitest.Admin)
 	most := func(n int) {
 		t.Helper()

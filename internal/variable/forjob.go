@@ -79,7 +79,7 @@ func (s *Service) ForJob(ctx context.Context, db postgres.Querier, q Query) ([]V
 	}
 	var b pgx.Batch
 	var shared []row
-	var groups, own []placeRow
+	var groups, own []ownedRow
 	postgres.Queue(&b, &shared, sqlOfInstance, q.Protected)
 	postgres.Queue(&b, &groups, sqlOfGroups, q.GroupIDs, q.Protected)
 	postgres.Queue(&b, &own, sqlOfProject, q.ProjectID, q.Protected)

@@ -12,6 +12,7 @@ import (
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/paging"
+	"stithy/internal/owner"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/deps"
 	"stithy/internal/platform/postgres"
@@ -26,6 +27,7 @@ type Deps struct {
 	Box      *secretbox.Box
 	Clock    clock.Clock
 	Settings *setting.Service
+	Owners   *owner.Service
 }
 
 // Service is the use cases of variables.

@@ -35,6 +35,13 @@ func (noActors) FindActor(_ context.Context, kind, _ string) (setting.Actor, err
 	return "", fault.NotFoundf("%s", kind)
 }
 
+// Unread is the settings of an instance that has read none: the defaults.
+func Unread(t testing.TB, db *postgres.DB, instance setting.Instance) *setting.Service {
+	d := Deps(t, db)
+	d.Instance = instance
+	return setting.New(d)
+}
+
 // New is the settings of a database, loaded.
 func New(t testing.TB, db *postgres.DB) *setting.Service {
 	t.Helper()

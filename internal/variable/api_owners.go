@@ -3,53 +3,33 @@ package variable
 import (
 	"context"
 	"net/http"
+	"slices"
 
-	"stithy/internal/group"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi"
-	"stithy/internal/member"
+	"stithy/internal/owner"
 	"stithy/internal/platform/secretbox"
-	"stithy/internal/project"
 )
 
-// PlaceEndpoints are the routes of variables of groups and projects.
-func (s *Service) PlaceEndpoints(groups *group.Service, projects *project.Service) []httpapi.Endpoint {
-	return append(
-		s.placeEndpoints("project", access.AdminProjectVariables, member.InProjects(projects)),
-		s.placeEndpoints("group", access.AdminGroupVariables, member.InGroups(groups))...,
+var toManage = owner.Needs{Group: access.AdminGroupVariables, Project: access.AdminProjectVariables}
+
+// ownerEndpoints are the routes of variables of groups and projects.
+func (s *Service) ownerEndpoints() []httpapi.Endpoint {
+	in := s.deps.Owners
+	return slices.Concat(
+		owner.On(in, httpapi.Spec{Route: "GET /variables", Summary: "List the CI/CD variables of a {owner}."}, toManage, s.handleListIn),
+		owner.On(in, httpapi.Spec{
+			Route: "POST /variables", Status: http.StatusCreated, Summary: "Create a CI/CD variable of a {owner}.",
+		}, toManage, s.handleCreateIn),
+		owner.On(in, httpapi.Spec{Route: "GET /variables/{key}", Summary: "Show a CI/CD variable of a {owner}."}, toManage, s.handleShowIn),
+		owner.On(in, httpapi.Spec{Route: "PUT /variables/{key}", Summary: "Update a CI/CD variable of a {owner}."}, toManage, s.handleUpdateIn),
+		owner.On(in, httpapi.Spec{Route: "DELETE /variables/{key}", Summary: "Delete a CI/CD variable of a {owner}."}, toManage, s.handleDeleteIn),
 	)
 }
 
-func (s *Service) placeEndpoints(noun string, needs access.Ability, find member.Finder) []httpapi.Endpoint {
-	spec := func(method, below, summary string) httpapi.Spec {
-		return httpapi.Spec{
-			Route: method + " /" + noun + "s/{id}/variables" + below, Needs: needs, Summary: summary + " of a " + noun + ".",
-		}
-	}
-	create := spec("POST", "", "Create a CI/CD variable")
-	create.Status = http.StatusCreated
-	return []httpapi.Endpoint{
-		httpapi.On(spec("GET", "", "List the CI/CD variables"), load[placeListParams](find), s.handleListIn),
-		httpapi.On(create, load[createInParams](find), s.handleCreateIn),
-		httpapi.On(spec("GET", "/{key}", "Show a CI/CD variable"), load[keyRef](find), s.handleShowIn),
-		httpapi.On(spec("PUT", "/{key}", "Update a CI/CD variable"), load[updateInParams](find), s.handleUpdateIn),
-		httpapi.On(spec("DELETE", "/{key}", "Delete a CI/CD variable"), load[keyRef](find), s.handleDeleteIn),
-	}
-}
-
-type placeRef struct {
-	ID string `param:"id" doc:"ID or URL-encoded path"`
-}
-
-func (r placeRef) place() string { return r.ID }
-
-func load[P interface{ place() string }](find member.Finder) func(context.Context, access.Actor, P) (*member.Source, error) {
-	return func(ctx context.Context, a access.Actor, p P) (*member.Source, error) { return find(ctx, a, p.place()) }
-}
-
-// placeView is a variable of a group or project on the wire. A hidden value is
+// ownedForm is a variable of a group or project on the wire. A hidden value is
 // null.
-type placeView struct {
+type ownedForm struct {
 	Type        Type    `json:"variable_type"`
 	Key         string  `json:"key"`
 	Value       *string `json:"value"`
@@ -61,8 +41,8 @@ type placeView struct {
 	Description *string `json:"description"`
 }
 
-func presentIn(v *Variable) placeView {
-	p := placeView{
+func presentIn(v *Variable) ownedForm {
+	p := ownedForm{
 		Type: v.Type, Key: v.Key, Hidden: v.Hidden, Protected: v.Protected, Masked: v.Masked, Raw: v.Raw, Scope: v.Scope, Description: v.Description,
 	}
 	if !v.Hidden {
@@ -72,19 +52,19 @@ func presentIn(v *Variable) placeView {
 	return p
 }
 
-type placeListParams struct {
-	placeRef
+type ownedListParams struct {
+	owner.Ref
 	httpapi.Paging
 }
 
-func (s *Service) handleListIn(ctx context.Context, call httpapi.Call[*member.Source, placeListParams]) (httpapi.List[placeView], error) {
+func (s *Service) handleListIn(ctx context.Context, call httpapi.Call[*owner.Owner, ownedListParams]) (httpapi.List[ownedForm], error) {
 	req, err := call.Params.Request()
 	if err != nil {
-		return httpapi.List[placeView]{}, err
+		return httpapi.List[ownedForm]{}, err
 	}
 	page, err := s.ListIn(ctx, call.Subject.Entity, req)
 	if err != nil {
-		return httpapi.List[placeView]{}, err
+		return httpapi.List[ownedForm]{}, err
 	}
 	return httpapi.ListOf(req, page, presentIn), nil
 }
@@ -95,21 +75,21 @@ type scopeFilter struct {
 }
 
 type keyRef struct {
-	placeRef
+	owner.Ref
 	Key    string      `param:"key" doc:"Key of the variable, in its exact case"`
 	Filter scopeFilter `param:"filter" doc:"environment_scope of the variable that is meant, where several have its key"`
 }
 
-func (s *Service) handleShowIn(ctx context.Context, call httpapi.Call[*member.Source, keyRef]) (placeView, error) {
+func (s *Service) handleShowIn(ctx context.Context, call httpapi.Call[*owner.Owner, keyRef]) (ownedForm, error) {
 	v, err := s.FindIn(ctx, call.Subject.Entity, call.Params.Key, call.Params.Filter.Scope.Ptr())
 	if err != nil {
-		return placeView{}, err
+		return ownedForm{}, err
 	}
 	return presentIn(v), nil
 }
 
-// placeAttributes are what creating and updating have in common.
-type placeAttributes struct {
+// ownedAttributes are what creating and updating have in common.
+type ownedAttributes struct {
 	Type        httpapi.Opt[Type]   `param:"variable_type" enum:"env_var,file" doc:"How a job sees it: env_var (default) or file"`
 	Protected   httpapi.Opt[bool]   `param:"protected" doc:"Give it to jobs of protected branches and tags only"`
 	Masked      httpapi.Opt[bool]   `param:"masked" doc:"Hide its value in job logs"`
@@ -118,7 +98,7 @@ type placeAttributes struct {
 	Description httpapi.Opt[string] `param:"description" doc:"What it is for, 255 characters at the most"`
 }
 
-func (a placeAttributes) apply(v *Variable) {
+func (a ownedAttributes) apply(v *Variable) {
 	v.Type = a.Type.Or(v.Type)
 	v.Protected = a.Protected.Or(v.Protected)
 	v.Masked = a.Masked.Or(v.Masked)
@@ -130,14 +110,14 @@ func (a placeAttributes) apply(v *Variable) {
 }
 
 type createInParams struct {
-	placeRef
+	owner.Ref
 	Key    string            `param:"key" required:"true" doc:"Key of the variable: letters, digits and _, 255 characters at the most"`
 	Value  secretbox.Secret  `param:"value" required:"true" bytes:"1048576" doc:"Value of the variable"`
 	Hidden httpapi.Opt[bool] `param:"masked_and_hidden" doc:"Hide its value in job logs, and never show it again"`
-	placeAttributes
+	ownedAttributes
 }
 
-func (s *Service) handleCreateIn(ctx context.Context, call httpapi.Call[*member.Source, createInParams]) (placeView, error) {
+func (s *Service) handleCreateIn(ctx context.Context, call httpapi.Call[*owner.Owner, createInParams]) (ownedForm, error) {
 	p := call.Params
 	v := &Variable{Key: p.Key, Value: p.Value, Type: EnvVar, Scope: everywhere}
 	p.apply(v)
@@ -145,7 +125,7 @@ func (s *Service) handleCreateIn(ctx context.Context, call httpapi.Call[*member.
 		v.Masked, v.Hidden = true, true
 	}
 	if err := s.CreateIn(ctx, call.Actor, call.Subject.Entity, v); err != nil {
-		return placeView{}, err
+		return ownedForm{}, err
 	}
 	return presentIn(v), nil
 }
@@ -155,26 +135,26 @@ func (s *Service) handleCreateIn(ctx context.Context, call httpapi.Call[*member.
 type updateInParams struct {
 	keyRef
 	Value httpapi.Opt[secretbox.Secret] `param:"value" bytes:"1048576" doc:"Value of the variable"`
-	placeAttributes
+	ownedAttributes
 }
 
-func (s *Service) handleUpdateIn(ctx context.Context, call httpapi.Call[*member.Source, updateInParams]) (placeView, error) {
+func (s *Service) handleUpdateIn(ctx context.Context, call httpapi.Call[*owner.Owner, updateInParams]) (ownedForm, error) {
 	p := call.Params
 	v, err := s.FindIn(ctx, call.Subject.Entity, p.Key, p.Filter.Scope.Ptr())
 	if err != nil {
-		return placeView{}, err
+		return ownedForm{}, err
 	}
 	v, err = s.UpdateIn(ctx, call.Actor, call.Subject.Entity, v.ID, func(v *Variable) {
 		p.apply(v)
 		v.Value = p.Value.Or(v.Value)
 	})
 	if err != nil {
-		return placeView{}, err
+		return ownedForm{}, err
 	}
 	return presentIn(v), nil
 }
 
-func (s *Service) handleDeleteIn(ctx context.Context, call httpapi.Call[*member.Source, keyRef]) (httpapi.NoContent, error) {
+func (s *Service) handleDeleteIn(ctx context.Context, call httpapi.Call[*owner.Owner, keyRef]) (httpapi.NoContent, error) {
 	v, err := s.FindIn(ctx, call.Subject.Entity, call.Params.Key, call.Params.Filter.Scope.Ptr())
 	if err != nil {
 		return httpapi.NoContent{}, err

@@ -3,14 +3,13 @@ package variable_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/core/coretest"
 	"stithy/internal/group"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
@@ -18,17 +17,11 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/httpapi/httpapitest"
-	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
-	"stithy/internal/platform/jobqueue"
-	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
 	"stithy/internal/project/projecttest"
-	"stithy/internal/setting/settingtest"
-	"stithy/internal/token"
 	"stithy/internal/token/tokentest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
@@ -50,30 +43,10 @@ type fixture struct {
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	w := &fixture{db: postgrestest.New(t), box: secretbox.Random()}
-	log, now := slog.New(slog.DiscardHandler), clock.System()
-	home := &url.URL{Scheme: "https", Host: "forge.example"}
-	names := wire.Names{Service: "svc", Errors: "errsvc"}
-	events := bus.New()
-	settings := settingtest.New(t, w.db)
-	users := user.New(user.Deps{
-		DB: w.db, Bus: events, Settings: settings, Clock: now, Log: log, ExternalURL: home, Names: names,
-		Queue: &jobqueue.Queue{}, Hasher: secretbox.NewHasher(1),
-	})
-	tokens := token.New(token.Deps{
-		DB: w.db, Bus: events, Box: w.box, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: home, Names: names,
-		OAuth: tokentest.NoResolver{}, Jobs: tokentest.NoResolver{},
-	})
-	groups := group.New(group.Deps{
-		DB: w.db, Bus: events, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: home.String(),
-		Queue: &jobqueue.Queue{}, Projects: grouptest.NoProjects{},
-	})
-	projects := project.New(project.Deps{
-		DB: w.db, Bus: events, Settings: settings, Users: users, Groups: groups, Clock: now, Log: log, ExternalURL: home.String(), Names: names,
-		Queue: &jobqueue.Queue{}, Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
-	})
-	w.variables = variable.New(variable.Deps{DB: w.db, Bus: events, Box: w.box, Clock: now, Settings: settings})
-	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	c := coretest.New(t, coretest.Clock(clock.System()))
+	w := &fixture{db: c.DB, box: c.Box}
+	w.variables = variable.New(variable.Deps{DB: c.DB, Bus: c.Bus, Box: c.Box, Clock: c.Clock, Settings: c.Settings, Owners: c.Owners})
+	c.Bus.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		if a, ok := e.(bus.Audited); ok {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -82,7 +55,7 @@ func newFixture(t testing.TB) *fixture {
 		return nil
 	})
 	w.Client = httpapitest.Start(t, &httpapi.Server{
-		Endpoints: w.variables.PlaceEndpoints(groups, projects), Authenticator: tokens, Clock: now, Log: log,
+		Endpoints: w.variables.Endpoints(), Authenticator: c.Tokens, Clock: c.Clock, Log: c.Log,
 	})
 	w.owner = usertest.New(t, w.db, usertest.Named("owner"))
 	w.maintainer = usertest.New(t, w.db, usertest.Named("maintainer"))

@@ -14,12 +14,13 @@ import (
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/paging"
+	"stithy/internal/owner"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 )
 
 const (
-	maxPlaceValue = 65_536
+	maxOwnedValue = 65_536
 	maxScope      = 255
 	everywhere    = "*"
 	mostOfProject = 8_000
@@ -31,8 +32,8 @@ var scopeForm = regexp.MustCompile(`^[A-Za-z0-9_/${}. *-]+$`)
 // errMultiple asks for the scope of a key that there is several times.
 var errMultiple = fault.WithMessage(fault.Conflict, "There are multiple variables with provided parameters. Please use 'filter[environment_scope]'")
 
-// placeRow is a variable of a group or project as it is stored.
-type placeRow struct {
+// ownedRow is a variable of a group or project as it is stored.
+type ownedRow struct {
 	ID               int64
 	NamespaceID      *int64
 	ProjectID        *int64
@@ -47,14 +48,6 @@ type placeRow struct {
 	Description      *string
 }
 
-// keys are the two columns that say where a variable belongs.
-func keys(of bus.Entity) (namespaceID, projectID *int64) {
-	if of.Kind == bus.OfGroup {
-		return &of.ID, nil
-	}
-	return nil, &of.ID
-}
-
 // placeOf binds a sealed value to its place, key and scope.
 func placeOf(namespaceID, projectID *int64, key, scope string) string {
 	if namespaceID != nil {
@@ -63,7 +56,7 @@ func placeOf(namespaceID, projectID *int64, key, scope string) string {
 	return fmt.Sprintf("variables.sealed_value:project:%d:%s:%s", *projectID, key, scope)
 }
 
-func (s *Service) openIn(r placeRow) (*Variable, error) {
+func (s *Service) openIn(r ownedRow) (*Variable, error) {
 	value, err := s.deps.Box.Open(r.SealedValue, placeOf(r.NamespaceID, r.ProjectID, r.Key, r.EnvironmentScope))
 	if err != nil {
 		return nil, err
@@ -75,14 +68,14 @@ func (s *Service) openIn(r placeRow) (*Variable, error) {
 }
 
 func (s *Service) sealIn(of bus.Entity, v *Variable) ([]byte, error) {
-	namespaceID, projectID := keys(of)
+	namespaceID, projectID := owner.Keys(of)
 	return s.deps.Box.Seal([]byte(v.Value.Reveal()), placeOf(namespaceID, projectID, v.Key, v.Scope))
 }
 
 // checkIn refuses what a variable of a place cannot be.
 func (v *Variable) checkIn() error {
 	var fields fault.Fields
-	if f, bad := fault.Of(v.checkUpTo(maxPlaceValue)); bad {
+	if f, bad := fault.Of(v.checkUpTo(maxOwnedValue)); bad {
 		fields = f.Fields
 	}
 	switch {
@@ -106,11 +99,11 @@ func missingIn(of bus.Entity) error {
 
 // ListIn reads a page of the variables of a group or project, oldest first.
 func (s *Service) ListIn(ctx context.Context, of bus.Entity, req paging.Request) (paging.Result[*Variable], error) {
-	rows, err := paging.Fetch[placeRow](ctx, s.deps.DB, listIn(of), req, nil)
+	rows, err := paging.Fetch[ownedRow](ctx, s.deps.DB, listIn(of), req, nil)
 	if err != nil {
 		return paging.Result[*Variable]{}, fmt.Errorf("listing variables: %w", err)
 	}
-	page := paging.Map(rows, func(r placeRow) (v *Variable) {
+	page := paging.Map(rows, func(r ownedRow) (v *Variable) {
 		if err == nil {
 			v, err = s.openIn(r)
 		}
@@ -122,8 +115,8 @@ func (s *Service) ListIn(ctx context.Context, of bus.Entity, req paging.Request)
 // FindIn reads the variable of a key in a group or project, of one scope where
 // one is given. A key that is there several times needs it.
 func (s *Service) FindIn(ctx context.Context, of bus.Entity, key string, scope *string) (*Variable, error) {
-	namespaceID, projectID := keys(of)
-	rows, err := postgres.All[placeRow](ctx, s.deps.DB, sqlInPlace, namespaceID, projectID, key, scope)
+	namespaceID, projectID := owner.Keys(of)
+	rows, err := postgres.All[ownedRow](ctx, s.deps.DB, sqlInOwner, namespaceID, projectID, key, scope)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("reading a variable: %w", err)
@@ -157,7 +150,7 @@ func (s *Service) CreateIn(ctx context.Context, by access.Actor, of bus.Entity, 
 	if err != nil {
 		return err
 	}
-	namespaceID, projectID := keys(of)
+	namespaceID, projectID := owner.Keys(of)
 	most, noun := mostOfProject, "project"
 	if namespaceID != nil {
 		most, noun = mostOfGroup, "group"
@@ -182,9 +175,9 @@ func (s *Service) CreateIn(ctx context.Context, by access.Actor, of bus.Entity, 
 // UpdateIn changes a variable of a group or project. change must leave the key
 // alone.
 func (s *Service) UpdateIn(ctx context.Context, by access.Actor, of bus.Entity, id int64, change func(*Variable)) (v *Variable, err error) {
-	namespaceID, projectID := keys(of)
+	namespaceID, projectID := owner.Keys(of)
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		r, err := postgres.One[placeRow](ctx, tx, sqlLockInPlace, namespaceID, projectID, id)
+		r, err := postgres.One[ownedRow](ctx, tx, sqlLockInOwner, namespaceID, projectID, id)
 		if errors.Is(err, postgres.ErrNoRows) {
 			return missingIn(of)
 		}
@@ -212,7 +205,7 @@ func (s *Service) UpdateIn(ctx context.Context, by access.Actor, of bus.Entity, 
 
 // DeleteIn removes a variable of a group or project.
 func (s *Service) DeleteIn(ctx context.Context, by access.Actor, of bus.Entity, v *Variable) error {
-	namespaceID, projectID := keys(of)
+	namespaceID, projectID := owner.Keys(of)
 	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		done, err := tx.Exec(ctx, sqlDeleteIn, namespaceID, projectID, v.ID)
 		if err != nil {
