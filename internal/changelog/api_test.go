@@ -2,36 +2,27 @@ package changelog_test
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"stithy/internal/changelog"
+	"stithy/internal/core/coretest"
 	"stithy/internal/gitstore"
 	"stithy/internal/gitstore/gitstoretest"
 	"stithy/internal/group"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
-	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi/httpapitest"
-	"stithy/internal/kit/wire"
-	"stithy/internal/platform/clock"
-	"stithy/internal/platform/jobqueue"
-	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/postgres/postgrestest"
-	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
 	"stithy/internal/project/projecttest"
+	"stithy/internal/protection"
 	"stithy/internal/repository"
 	"stithy/internal/repository/repositorytest"
 	"stithy/internal/setting"
-	"stithy/internal/setting/settingtest"
-	"stithy/internal/token"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -50,37 +41,21 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &fixture{db: postgrestest.New(t), store: repositorytest.Store(t)}
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	now := clock.Clock(func() time.Time { return time.Date(2024, 2, 1, 12, 0, 0, 0, time.UTC) })
-	names := wire.Names{Service: "svc", Errors: "errsvc"}
-	settings := settingtest.New(t, w.db)
-	w.settings = settings
-	queue, err := jobqueue.New(w.db, jobqueue.NewRegistry(), log, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	events := bus.New()
-	const base = "https://forge.example"
-	users := user.New(user.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: settings, Hasher: secretbox.NewHasher(1), Clock: now, Log: log,
-		ExternalURL: &url.URL{Scheme: "https", Host: "forge.example"}, Names: names,
-	})
-	groups := group.New(group.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: base,
-		Projects: grouptest.NoProjects{},
-	})
-	projects := project.New(project.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: settings, Users: users, Groups: groups, Clock: now, Log: log, ExternalURL: base, Names: names,
-		Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
+	c := coretest.New(t, coretest.Clock(func() time.Time { return time.Date(2024, 2, 1, 12, 0, 0, 0, time.UTC) }))
+	w := &fixture{db: c.DB, store: repositorytest.Store(t), settings: c.Settings}
+	var protected struct{ protection.Repositories }
+	rules := protection.New(protection.Deps{
+		DB: c.DB, Bus: c.Bus, Settings: c.Settings, Projects: c.Projects, Clock: c.Clock, Repositories: &protected,
 	})
 	repositories := repository.New(repository.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: settings, Users: users, Projects: projects, Store: w.store, Storages: []string{"default"},
-		Clock: now, Log: log, ExternalURL: base, Names: names,
-		Box: secretbox.Random(), Outbound: &outbound.Guard{}, Tokens: &token.Service{}, LargeFiles: repositorytest.NoLargeFiles{},
+		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens, Projects: c.Projects, Box: c.Box,
+		Outbound: c.Outbound, Store: w.store, Storages: []string{"default"}, Clock: c.Clock, Log: c.Log, ExternalURL: c.ExternalURL.String(),
+		Names: c.Instance.Names, Protection: rules, LargeFiles: repositorytest.NoLargeFiles{},
 	})
+	protected.Repositories = repositories
 	room := changelog.New(changelog.Deps{
-		DB: w.db, Settings: settings, Users: users, Groups: groups, Projects: projects, Repositories: repositories, Clock: now, Names: names,
+		DB: c.DB, Settings: c.Settings, Users: c.Users, Groups: c.Groups, Projects: c.Projects, Protection: rules, Repositories: repositories,
+		Clock: c.Clock, Names: c.Instance.Names,
 	})
 	w.Client = httpapitest.Serve(t, room.Endpoints()...)
 	w.home = grouptest.New(t, w.db, grouptest.Named("group"), grouptest.Visible(access.Public))

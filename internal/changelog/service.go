@@ -19,6 +19,7 @@ import (
 	"stithy/internal/platform/deps"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
+	"stithy/internal/protection"
 	"stithy/internal/repository"
 	"stithy/internal/setting"
 	"stithy/internal/user"
@@ -31,6 +32,7 @@ type Deps struct {
 	Users        *user.Service
 	Groups       *group.Service
 	Projects     *project.Service
+	Protection   *protection.Service
 	Repositories *repository.Service
 	Clock        clock.Clock
 	Names        wire.Names
@@ -281,7 +283,7 @@ func (s *Service) Write(ctx context.Context, by access.Actor, p *project.Project
 	e.Branch = cmp.Or(e.Branch, s.deps.Projects.BranchOf(p))
 	e.To = cmp.Or(e.To, gitstore.Branches+e.Branch)
 	e.File = strings.Trim(e.File, "/")
-	allowed, err := s.deps.Repositories.MayPushTo(ctx, by, p, e.Branch)
+	allowed, err := s.deps.Protection.MayPushTo(ctx, by, p, e.Branch)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,6 @@ import (
 func (s *Service) Endpoints() []httpapi.Endpoint {
 	return slices.Concat(
 		s.contentEndpoints(), s.compareEndpoints(),
-		s.branchEndpoints(), s.tagEndpoints(), s.protectionEndpoints(), s.commitEndpoints(), s.fileEndpoints(),
+		s.branchEndpoints(), s.tagEndpoints(), s.commitEndpoints(), s.fileEndpoints(),
 	)
 }

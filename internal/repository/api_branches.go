@@ -11,6 +11,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/project"
+	"stithy/internal/protection"
 )
 
 func (s *Service) branchEndpoints() []httpapi.Endpoint {
@@ -49,7 +50,7 @@ func (s *Service) branchEndpoints() []httpapi.Endpoint {
 
 type branchForm struct {
 	Name               string     `json:"name"`
-	Commit             commitForm `json:"commit"`
+	Commit             CommitForm `json:"commit"`
 	Merged             bool       `json:"merged"`
 	Protected          bool       `json:"protected"`
 	DevelopersCanPush  bool       `json:"developers_can_push"`
@@ -61,7 +62,7 @@ type branchForm struct {
 
 func (s *Service) branchForm(p *project.Project, b Branch) branchForm {
 	return branchForm{
-		Name: b.Name, Commit: s.commitForm(p, b.Commit), Merged: b.Merged, Protected: b.Protected, DevelopersCanPush: b.DevelopersPush,
+		Name: b.Name, Commit: s.CommitForm(p, b.Commit), Merged: b.Merged, Protected: b.Protected, DevelopersCanPush: b.DevelopersPush,
 		DevelopersCanMerge: b.DevelopersMerge, CanPush: b.MayPush, Default: b.Default, WebURL: s.webURL(p, "tree/"+escaped(b.Name)),
 	}
 }
@@ -204,24 +205,24 @@ func (s *Service) handleOldProtect(ctx context.Context, call httpapi.Call[*proje
 	if _, err := s.Branch(ctx, call.Actor, call.Subject, p.Branch); err != nil {
 		return branchForm{}, err
 	}
-	level := func(developers httpapi.Opt[bool]) Grant {
+	level := func(developers httpapi.Opt[bool]) protection.Grant {
 		if developers.Or(false) {
-			return Grant{Role: access.Developer}
+			return protection.Grant{Role: access.Developer}
 		}
-		return Grant{Role: access.Maintainer}
+		return protection.Grant{Role: access.Maintainer}
 	}
-	_, err := s.ProtectBranch(ctx, call.Actor, call.Subject, BranchRule{
-		Name: p.Branch, Push: []Grant{level(p.DevelopersCanPush)}, Merge: []Grant{level(p.DevelopersCanMerge)},
+	_, err := s.deps.Protection.ProtectBranch(ctx, call.Actor, call.Subject, protection.BranchRule{
+		Name: p.Branch, Push: []protection.Grant{level(p.DevelopersCanPush)}, Merge: []protection.Grant{level(p.DevelopersCanMerge)},
 	})
 	if fault.Is(err, fault.Conflict) { // it is protected: only what was named changes
-		c := RuleChange{Only: map[Act]Grant{}}
+		c := protection.RuleChange{Only: map[protection.Act]protection.Grant{}}
 		if p.DevelopersCanPush.Given {
-			c.Only[ToPush] = level(p.DevelopersCanPush)
+			c.Only[protection.ToPush] = level(p.DevelopersCanPush)
 		}
 		if p.DevelopersCanMerge.Given {
-			c.Only[ToMerge] = level(p.DevelopersCanMerge)
+			c.Only[protection.ToMerge] = level(p.DevelopersCanMerge)
 		}
-		_, err = s.ChangeRule(ctx, call.Actor, call.Subject, p.Branch, c)
+		_, err = s.deps.Protection.ChangeRule(ctx, call.Actor, call.Subject, p.Branch, c)
 	}
 	if err != nil {
 		return branchForm{}, err
@@ -235,7 +236,7 @@ func (s *Service) handleOldUnprotect(ctx context.Context, call httpapi.Call[*pro
 	if err != nil {
 		return branchForm{}, err
 	}
-	if err := s.UnprotectBranch(ctx, call.Actor, call.Subject, b.Name); err != nil && !fault.Is(err, fault.NotFound) {
+	if err := s.deps.Protection.UnprotectBranch(ctx, call.Actor, call.Subject, b.Name); err != nil && !fault.Is(err, fault.NotFound) {
 		return branchForm{}, err
 	}
 	b, err = s.Branch(ctx, call.Actor, call.Subject, b.Name)

@@ -43,11 +43,11 @@ func (s *Service) commitEndpoints() []httpapi.Endpoint {
 		}, s.handleCommitSignature),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST" + at + "/{sha}/cherry_pick", Needs: access.PushCode, Status: http.StatusCreated,
-			Summary: "Repeat a commit on a branch.", ExtraRefusals: "what protects branches", Forms: []any{commitForm{}, dryRunForm{}},
+			Summary: "Repeat a commit on a branch.", ExtraRefusals: "what protects branches", Forms: []any{CommitForm{}, dryRunForm{}},
 		}, s.handleCherryPick),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST" + at + "/{sha}/revert", Needs: access.PushCode, Status: http.StatusCreated,
-			Summary: "Take a commit back on a branch.", ExtraRefusals: "what protects branches", Forms: []any{commitForm{}, dryRunForm{}},
+			Summary: "Take a commit back on a branch.", ExtraRefusals: "what protects branches", Forms: []any{CommitForm{}, dryRunForm{}},
 		}, s.handleRevert),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at + "/{sha}/comments", Needs: access.ReadCode, Summary: "List the comments on a commit.",
@@ -69,13 +69,13 @@ type statsForm struct {
 
 // countedForm is a commit in a list, with its stats where they were asked for.
 type countedForm struct {
-	commitForm
+	CommitForm
 	Stats *statsForm `json:"stats,omitempty"`
 }
 
 // detailForm is a commit by itself.
 type detailForm struct {
-	commitForm
+	CommitForm
 	Stats        *statsForm    `json:"stats,omitempty"`
 	Status       *string       `json:"status"`
 	ProjectID    int64         `json:"project_id"`
@@ -92,7 +92,7 @@ func newStatsForm(s gitstore.Stats) *statsForm {
 }
 
 func (s *Service) detailForm(ctx context.Context, p *project.Project, repo *gitstore.Repo, c *gitstore.Commit, counted bool) (detailForm, error) {
-	form := detailForm{commitForm: s.commitForm(p, c), ProjectID: p.ID}
+	form := detailForm{CommitForm: s.CommitForm(p, c), ProjectID: p.ID}
 	form.Trailers = trailers(c)
 	state, err := s.latestState(ctx, p, c.ID)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *Service) handleCommits(ctx context.Context, call httpapi.Call[*project.
 		return none, err
 	}
 	list := httpapi.ListOf(req, res, func(c *gitstore.Commit) countedForm {
-		f := countedForm{commitForm: s.commitForm(call.Subject, c)}
+		f := countedForm{CommitForm: s.CommitForm(call.Subject, c)}
 		if in.Trailers {
 			f.Trailers = trailers(c)
 		}
@@ -210,8 +210,13 @@ func (s *Service) handleCommitDiff(ctx context.Context, call httpapi.Call[*proje
 	if err != nil {
 		return none, found(err, "Commit")
 	}
-	return page(call.Params.Paging, diff.Files, func(gitstore.FileDiff) bool { return true },
-		func(f gitstore.FileDiff) diffForm { return newDiffForm(&f, call.Params.Unidiff) })
+	req, err := call.Params.Request()
+	if err != nil {
+		return none, err
+	}
+	return httpapi.ListOf(req, paging.Cut(diff.Files, req), func(f gitstore.FileDiff) diffForm {
+		return newDiffForm(&f, call.Params.Unidiff)
+	}), nil
 }
 
 type commitRefsParams struct {
@@ -247,7 +252,11 @@ func (s *Service) handleCommitRefs(ctx context.Context, call httpapi.Call[*proje
 			forms = append(forms, refForm{Type: kind.name, Name: r.Name[len(kind.prefix):]})
 		}
 	}
-	return page(call.Params.Paging, forms, func(refForm) bool { return true }, func(f refForm) refForm { return f })
+	req, err := call.Params.Request()
+	if err != nil {
+		return none, err
+	}
+	return httpapi.List[refForm]{Request: req, Result: paging.Cut(forms, req)}, nil
 }
 
 type sequenceParams struct {
@@ -330,7 +339,7 @@ func (s *Service) pick(ctx context.Context, by access.Actor, p *project.Project,
 	case c == nil:
 		return httpapi.DryRun{Body: dryRunForm{DryRun: "success"}}, nil
 	}
-	return s.commitForm(p, c), nil
+	return s.CommitForm(p, c), nil
 }
 
 type actionParams struct {

@@ -34,8 +34,8 @@ type compareParams struct {
 
 // comparisonForm is a comparison.
 type comparisonForm struct {
-	Commit         *commitForm  `json:"commit"`
-	Commits        []commitForm `json:"commits"`
+	Commit         *CommitForm  `json:"commit"`
+	Commits        []CommitForm `json:"commits"`
 	Diffs          []diffForm   `json:"diffs"`
 	CompareTimeout bool         `json:"compare_timeout"`
 	CompareSameRef bool         `json:"compare_same_ref"`
@@ -58,11 +58,11 @@ func (s *Service) handleCompare(ctx context.Context, call httpapi.Call[*project.
 		dots = ".."
 	}
 	form := comparisonForm{
-		Commits: make([]commitForm, len(c.Commits)), Diffs: make([]diffForm, len(c.Diff.Files)), CompareTimeout: c.Cut,
+		Commits: make([]CommitForm, len(c.Commits)), Diffs: make([]diffForm, len(c.Diff.Files)), CompareTimeout: c.Cut,
 		CompareSameRef: c.From == c.To, WebURL: s.webURL(p, "compare/"+escaped(in.From)+dots+escaped(in.To)),
 	}
 	for i, commit := range c.Commits {
-		form.Commits[i] = s.commitForm(p, commit)
+		form.Commits[i] = s.CommitForm(p, commit)
 	}
 	if n := len(form.Commits); n > 0 {
 		form.Commit = &form.Commits[n-1]
@@ -98,10 +98,7 @@ func (s *Service) handleContributors(ctx context.Context, call httpapi.Call[*pro
 		return httpapi.List[contributorForm]{}, err
 	}
 	all, err := s.Contributors(ctx, call.Subject, in.Revision, in.OrderBy, in.Sort == "desc")
-	from := min(req.Offset(), len(all))
-	to := min(from+req.PerPage, len(all))
-	page := paging.Result[Contributor]{Items: all[from:to], Total: len(all), More: to < len(all)}
-	return httpapi.ListOf(req, page, func(c Contributor) contributorForm {
+	return httpapi.ListOf(req, paging.Cut(all, req), func(c Contributor) contributorForm {
 		return contributorForm{Name: c.Name, Email: c.Email, Commits: c.Commits}
 	}), err
 }
@@ -111,10 +108,10 @@ type mergeBaseParams struct {
 	Refs []string `param:"refs" required:"true" split:"comma" doc:"Two or more branches, tags or commits"`
 }
 
-func (s *Service) handleMergeBase(ctx context.Context, call httpapi.Call[*project.Project, mergeBaseParams]) (commitForm, error) {
+func (s *Service) handleMergeBase(ctx context.Context, call httpapi.Call[*project.Project, mergeBaseParams]) (CommitForm, error) {
 	c, err := s.MergeBase(ctx, call.Subject, call.Params.Refs)
 	if err != nil {
-		return commitForm{}, err
+		return CommitForm{}, err
 	}
-	return s.commitForm(call.Subject, c), nil
+	return s.CommitForm(call.Subject, c), nil
 }

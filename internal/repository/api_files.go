@@ -225,7 +225,7 @@ func (p blameParams) Validate() []string {
 }
 
 type blameForm struct {
-	Commit commitForm `json:"commit"`
+	Commit CommitForm `json:"commit"`
 	Lines  []string   `json:"lines"`
 }
 
@@ -254,7 +254,7 @@ func (s *Service) handleBlame(ctx context.Context, call httpapi.Call[*project.Pr
 	}
 	forms := make([]blameForm, len(hunks))
 	for i, h := range hunks {
-		forms[i] = blameForm{Commit: s.commitForm(call.Subject, commits[at[h.Commit]]), Lines: h.Lines}
+		forms[i] = blameForm{Commit: s.CommitForm(call.Subject, commits[at[h.Commit]]), Lines: h.Lines}
 	}
 	return forms, nil
 }

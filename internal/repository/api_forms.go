@@ -17,8 +17,8 @@ func (t zoned) MarshalJSON() ([]byte, error) {
 	return time.Time(t).AppendFormat(make([]byte, 0, 32), `"2006-01-02T15:04:05.000-07:00"`), nil
 }
 
-// commitForm is a commit in lists and inside of other things.
-type commitForm struct {
+// CommitForm is a commit in lists and inside of other things.
+type CommitForm struct {
 	ID             gitstore.OID      `json:"id"`
 	ShortID        string            `json:"short_id"`
 	CreatedAt      zoned             `json:"created_at"`
@@ -35,12 +35,13 @@ type commitForm struct {
 	WebURL         string            `json:"web_url"`
 }
 
-func (s *Service) commitForm(p *project.Project, c *gitstore.Commit) commitForm {
+// CommitForm presents a commit.
+func (s *Service) CommitForm(p *project.Project, c *gitstore.Commit) CommitForm {
 	parents := c.Parents
 	if parents == nil {
 		parents = []gitstore.OID{}
 	}
-	return commitForm{
+	return CommitForm{
 		ID: c.ID, ShortID: c.ID.Short(), CreatedAt: zoned(c.Committer.When), ParentIDs: parents, Title: title(c.Message),
 		Message: c.Message, AuthorName: c.Author.Name, AuthorEmail: c.Author.Email, AuthoredDate: zoned(c.Author.When),
 		CommitterName: c.Committer.Name, CommitterEmail: c.Committer.Email, CommittedDate: zoned(c.Committer.When),

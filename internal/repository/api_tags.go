@@ -38,7 +38,7 @@ type tagForm struct {
 	Name      string       `json:"name"`
 	Message   string       `json:"message"`
 	Target    gitstore.OID `json:"target"`
-	Commit    *commitForm  `json:"commit"`
+	Commit    *CommitForm  `json:"commit"`
 	Release   *releaseForm `json:"release"`
 	Protected bool         `json:"protected"`
 	CreatedAt *zoned       `json:"created_at"`
@@ -53,7 +53,7 @@ type releaseForm struct {
 func (s *Service) tagForm(p *project.Project, t Tag) tagForm {
 	f := tagForm{Name: t.Name, Target: t.Target, Protected: t.Protected}
 	if t.Commit != nil {
-		f.Commit = new(s.commitForm(p, t.Commit))
+		f.Commit = new(s.CommitForm(p, t.Commit))
 	}
 	if t.Annotated != nil {
 		f.Message = strings.TrimRight(t.Annotated.Message, "\n")

@@ -94,11 +94,7 @@ func (s *Service) refs(ctx context.Context, repo *gitstore.Repo, prefix string, 
 		return after(all, prefix, f.After, req.PerPage)
 	}
 	first(all, prefix+f.Search)
-	res.Total = len(all)
-	from := min(req.Offset(), len(all))
-	to := min(from+req.PerPage, len(all))
-	res.Items, res.More = all[from:to], to < len(all)
-	return res, nil
+	return paging.Cut(all, req), nil
 }
 
 // after turns the page of a list that is in an order of its own.
@@ -191,7 +187,7 @@ func branchRef(ctx context.Context, repo *gitstore.Repo, name string) (gitstore.
 // branches reads what there is to say about some branches. The rules are read
 // once for all of them.
 func (s *Service) branches(ctx context.Context, by access.Actor, p *project.Project, repo *gitstore.Repo, refs []gitstore.Ref) ([]Branch, error) {
-	rules, w, err := s.standing(ctx, by, p)
+	rules, w, err := s.deps.Protection.Standing(ctx, by, p)
 	if err != nil {
 		return nil, err
 	}
@@ -217,28 +213,12 @@ func (s *Service) branches(ctx context.Context, by access.Actor, p *project.Proj
 	for i, r := range refs {
 		name := r.Branch()
 		branches[i] = Branch{
-			Name: name, Commit: commits[i], Protected: len(rules.branch(name)) > 0, MayPush: rules.MayPush(w, name), Default: name == rules.Default,
-			DevelopersPush: rules.developers(name, pushing), DevelopersMerge: rules.developers(name, merging),
+			Name: name, Commit: commits[i], Protected: rules.HasRule(name), MayPush: rules.MayPush(w, name), Default: name == rules.Default,
+			DevelopersPush: rules.DevelopersMayPush(name), DevelopersMerge: rules.DevelopersMayMerge(name),
 			Merged: r.Target != root.Target && merged[r.Target],
 		}
 	}
 	return branches, nil
-}
-
-// developers reports whether a rule about a branch lets all developers do
-// something.
-func (r *Rules) developers(name string, of func(*BranchRule) []Grant) bool {
-	return slices.ContainsFunc(r.branch(name), func(b *BranchRule) bool {
-		return slices.ContainsFunc(of(b), func(g Grant) bool {
-			return g.Role == access.Developer && g.UserID == nil && g.GroupID == nil && g.DeployKey == nil
-		})
-	})
-}
-
-// MayPushTo reports whether the rules let an actor add commits to a branch.
-func (s *Service) MayPushTo(ctx context.Context, by access.Actor, p *project.Project, branch string) (bool, error) {
-	rules, w, err := s.standing(ctx, by, p)
-	return err == nil && rules.MayPush(w, branch), err
 }
 
 // CreateBranch makes a branch where a revision is.
@@ -325,7 +305,7 @@ func (s *Service) DeleteMerged(ctx context.Context, by access.Actor, p *project.
 	if err != nil {
 		return err
 	}
-	rules, _, err := s.standing(ctx, by, p)
+	rules, _, err := s.deps.Protection.Standing(ctx, by, p)
 	if err != nil {
 		return err
 	}

@@ -165,7 +165,7 @@ func (s *Service) PickOnto(ctx context.Context, by access.Actor, p *project.Proj
 	if err != nil {
 		return nil, err
 	}
-	may, err := s.MayPushTo(ctx, by, p, k.Branch)
+	may, err := s.deps.Protection.MayPushTo(ctx, by, p, k.Branch)
 	if err != nil {
 		return nil, err
 	}

@@ -66,9 +66,7 @@ func (s *Service) Tree(ctx context.Context, p *project.Project, q TreeQuery, req
 	if req.Keyset {
 		return turn(entries, q.After, req.PerPage)
 	}
-	from := min(req.Offset(), len(entries))
-	to := min(from+req.PerPage, len(entries))
-	return paging.Result[gitstore.Entry]{Items: entries[from:to], Total: len(entries), More: to < len(entries)}, nil
+	return paging.Cut(entries, req), nil
 }
 
 func grouped(entries []gitstore.Entry) { slices.SortStableFunc(entries, inGroups) }

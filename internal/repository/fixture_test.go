@@ -3,8 +3,7 @@ package repository_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net/url"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -12,27 +11,20 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/core/coretest"
 	"stithy/internal/gitstore"
 	"stithy/internal/group"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi/httpapitest"
-	"stithy/internal/kit/wire"
-	"stithy/internal/platform/clock"
-	"stithy/internal/platform/jobqueue"
-	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/postgres/postgrestest"
-	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
 	"stithy/internal/project/projecttest"
+	"stithy/internal/protection"
 	"stithy/internal/repository"
 	"stithy/internal/repository/repositorytest"
 	"stithy/internal/setting"
-	"stithy/internal/setting/settingtest"
-	"stithy/internal/token"
-	"stithy/internal/token/tokentest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -44,8 +36,8 @@ type fixture struct {
 	db                  *postgres.DB
 	store               *gitstore.Store
 	settings            *setting.Service
-	users               *user.Service
 	projects            *project.Service
+	protection          *protection.Service
 	repositories        *repository.Service
 	home                *group.Group
 	project             *project.Project
@@ -53,69 +45,36 @@ type fixture struct {
 	large               struct{ repository.LargeFiles } // none, unless a test has some
 	now                 time.Time
 
-	mu      sync.Mutex
-	records []bus.AuditRecord
-	pushed  []repository.Pushed
-	people  map[access.Role]*user.User
+	mu     sync.Mutex
+	pushed []repository.Pushed
+	people map[access.Role]*user.User
 }
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	w := &fixture{
-		db: postgrestest.New(t), store: repositorytest.Store(t), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC),
-		people: map[access.Role]*user.User{},
-	}
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	now := clock.Clock(func() time.Time { return w.now })
-	names := wire.Names{Service: "svc", Errors: "errsvc"}
-	w.settings = settingtest.New(t, w.db)
-	queue, err := jobqueue.New(w.db, jobqueue.NewRegistry(), log, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	events := bus.New()
-	const base = "https://forge.example"
-	w.users = user.New(user.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Hasher: secretbox.NewHasher(1), Clock: now, Log: log,
-		ExternalURL: &url.URL{Scheme: "https", Host: "forge.example"}, Names: names,
-	})
-	groups := group.New(group.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Clock: now, Log: log, ExternalURL: base,
-		Projects: grouptest.NoProjects{},
-	})
-	w.projects = project.New(project.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Groups: groups, Clock: now, Log: log,
-		ExternalURL: base, Names: names,
-		Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
-	})
-	tokens := token.New(token.Deps{
-		DB: w.db, Bus: events, Box: secretbox.Random(), Settings: w.settings, Users: w.users, Clock: now, Log: log,
-		ExternalURL: &url.URL{Scheme: "https", Host: "forge.example"}, Names: names,
-		OAuth: tokentest.NoResolver{}, Jobs: tokentest.NoResolver{},
+	w := &fixture{store: repositorytest.Store(t), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC), people: map[access.Role]*user.User{}}
+	c := coretest.New(t, coretest.Clock(func() time.Time { return w.now }))
+	w.db, w.settings, w.projects = c.DB, c.Settings, c.Projects
+	var protected struct{ protection.Repositories }
+	w.protection = protection.New(protection.Deps{
+		DB: c.DB, Bus: c.Bus, Settings: c.Settings, Projects: c.Projects, Clock: c.Clock, Repositories: &protected,
 	})
 	w.large.LargeFiles = repositorytest.NoLargeFiles{}
 	w.repositories = repository.New(repository.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Tokens: tokens, Projects: w.projects, Store: w.store,
-		Storages: []string{"default"}, Clock: now, Log: log, ExternalURL: base, Names: names,
-		Box: secretbox.Random(), Outbound: &outbound.Guard{}, LargeFiles: &w.large,
+		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens, Projects: c.Projects, Store: w.store,
+		Protection: w.protection, Storages: []string{"default"}, Clock: c.Clock, Log: c.Log, ExternalURL: c.ExternalURL.String(),
+		Names: c.Instance.Names, Box: c.Box, Outbound: c.Outbound, LargeFiles: &w.large,
 	})
-	bus.On(events, w.repositories.OnForked)
-	bus.On(events, w.repositories.OnProjectRemoving)
-	bus.On(events, func(_ context.Context, _ pgx.Tx, e repository.Pushed) error {
+	protected.Repositories = w.repositories
+	bus.On(c.Bus, w.repositories.OnForked)
+	bus.On(c.Bus, w.repositories.OnProjectRemoving)
+	bus.On(c.Bus, func(_ context.Context, _ pgx.Tx, e repository.Pushed) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.pushed = append(w.pushed, e)
 		return nil
 	})
-	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
-		if a, ok := e.(bus.Audited); ok {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.records = append(w.records, a.AuditRecord())
-		}
-		return nil
-	})
-	w.Client = httpapitest.Serve(t, append(w.projects.Endpoints(), w.repositories.Endpoints()...)...)
+	w.Client = httpapitest.Serve(t, slices.Concat(w.projects.Endpoints(), w.protection.Endpoints(), w.repositories.Endpoints())...)
 	w.root = usertest.New(t, w.db, usertest.Named("root"), usertest.Admin())
 	w.home = grouptest.New(t, w.db, grouptest.Named("house"), grouptest.Visible(access.Public))
 	w.project = projecttest.New(t, w.db, w.home.ID, projecttest.Named("forge"), projecttest.Visible(access.Public))
@@ -163,15 +122,4 @@ func (w *fixture) exec(t testing.TB, sql string, args ...any) {
 	if _, err := w.db.Exec(t.Context(), sql, args...); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// taken returns the types of the audited acts since the last call.
-func (w *fixture) taken() (types []string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, d := range w.records {
-		types = append(types, d.Type)
-	}
-	w.records = nil
-	return types
 }

@@ -98,7 +98,7 @@ func (s *Service) receive(ctx context.Context, by access.Actor, p *project.Proje
 			if refused, ok := errors.AsType[*gitstore.RefusedError](err); ok {
 				return &gitstore.RefusedError{Text: s.deps.Names.Text() + ": " + refused.Text}
 			}
-			if err != nil && ctx.Err() == nil {
+			if err != nil && ctx.Err() == nil && !errors.Is(err, gitstore.ErrNoRepo) {
 				s.deps.Log.Error("checking a push", "project_id", p.ID, "error", err) // git only says that it failed
 			}
 			return err

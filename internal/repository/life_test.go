@@ -83,7 +83,7 @@ func TestASurveyOfNothingIsEmpty(t *testing.T) {
 // ruleOf is the rule of a branch in one line, "" without one.
 func ruleOf(t testing.TB, w *fixture, branch string) string {
 	t.Helper()
-	rule, err := w.repositories.BranchRule(t.Context(), w.known(t), branch)
+	rule, err := w.protection.BranchRule(t.Context(), w.known(t), branch)
 	if fault.Is(err, fault.NotFound) {
 		return ""
 	}
@@ -209,11 +209,11 @@ func TestPushesThatNobodyWorksOnAreSettledOnce(t *testing.T) {
 	moved := add("refs/heads/there", gitstore.Zero, there)
 	void := add("refs/heads/never", gitstore.Zero, there)
 	working := add("refs/heads/there", gitstore.Zero, there)
-	ticket, err := repo.Ticket()
+	ticket, err := repo.Ticket(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ticket.Number(working); err != nil {
+	if err := ticket.Number(t.Context(), working); err != nil {
 		t.Fatal(err)
 	}
 	states := func() string {

@@ -8,6 +8,7 @@ import (
 
 	"stithy/internal/gitstore"
 	"stithy/internal/kit/fault"
+	"stithy/internal/protection"
 )
 
 // maxPattern is the length of a regular expression that a client may send.
@@ -43,7 +44,7 @@ func filter(search, pattern string) (func(string) bool, error) {
 	if !ends {
 		glob += "*"
 	}
-	return func(name string) bool { return matches(glob, strings.ToLower(name)) }, nil
+	return func(name string) bool { return protection.Matches(glob, strings.ToLower(name)) }, nil
 }
 
 // first puts the ref of exactly this name before all others.

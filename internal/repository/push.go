@@ -17,6 +17,7 @@ import (
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
+	"stithy/internal/protection"
 )
 
 // settleTimeout bounds what is finished although the client has gone.
@@ -90,7 +91,7 @@ func (s *Service) BeginPush(ctx context.Context, by access.Actor, p *project.Pro
 	if err != nil {
 		return nil, err
 	}
-	ticket, err := repo.Ticket()
+	ticket, err := repo.Ticket(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func (s *Service) BeginPush(ctx context.Context, by access.Actor, p *project.Pro
 // be in a quarantine. A refusal is a *gitstore.RefusedError.
 func (a *PushSession) Approve(ctx context.Context, q gitstore.Quarantine, updates []gitstore.RefUpdate, options []string) error {
 	s := a.s
-	if err := s.checkRules(ctx, a.by, a.project, a.row, a.Repo.In(q), a.via, updates); err != nil {
+	if err := a.checkRules(ctx, a.Repo.In(q), updates); err != nil {
 		return err
 	}
 	if q != (gitstore.Quarantine{}) {
@@ -114,7 +115,7 @@ func (a *PushSession) Approve(ctx context.Context, q gitstore.Quarantine, update
 	if err != nil {
 		return err
 	}
-	if err := a.ticket.Number(id); err != nil {
+	if err := a.ticket.Number(ctx, id); err != nil {
 		return err
 	}
 	push := &Push{
@@ -134,6 +135,23 @@ func (a *PushSession) Approve(ctx context.Context, q gitstore.Quarantine, update
 	a.push = push
 	failpoint.Here(failpoint.PushIntended)
 	return nil
+}
+
+// checkRules asks the rules about every ref. One refusal refuses all.
+func (a *PushSession) checkRules(ctx context.Context, repo *gitstore.Repo, updates []gitstore.RefUpdate) error {
+	room := a.s.deps.Protection
+	rules, err := room.Rules(ctx, a.project, a.row.Empty)
+	if err != nil {
+		return err
+	}
+	w := protection.Instance(a.by)
+	if a.via != ViaJob {
+		if w, err = room.Writer(ctx, a.by, a.project, rules); err != nil {
+			return err
+		}
+		w.Web = a.via == ViaAPI
+	}
+	return rules.Judge(ctx, repo, w, updates)
 }
 
 // Settle notes what is known to have become of an approved push and tells the
@@ -214,7 +232,7 @@ func (s *Service) note(ctx context.Context, tx pgx.Tx, p *project.Project, by ac
 		return err
 	}
 	if wasEmpty {
-		if err := s.protectFirst(ctx, tx, p, cmp.Or(head, s.deps.Projects.BranchOf(p))); err != nil {
+		if err := s.deps.Protection.ProtectFirst(ctx, tx, p, cmp.Or(head, s.deps.Projects.BranchOf(p))); err != nil {
 			return err
 		}
 	}

@@ -1,11 +1,10 @@
-// Package repository owns the repositories of projects: where they lie, what
-// may be written to them and by whom, every push that was made, branches,
-// tags, commits and files as the API shows them. It does not own the disk or
-// git (gitstore), the project around it (project), nor the transports (githttp,
-// gitssh), which ask this room before they let anyone in.
+// Package repository owns the repositories of projects: where they lie, every
+// push that was made, branches, tags, commits and files as the API shows them.
+// It does not own the disk or git (gitstore), the project around it (project),
+// the rules that judge changes of refs (protection), nor the transports
+// (githttp, gitssh), which ask this room before they let anyone in.
 //
-// Tables: repositories, pushes, protected_branches, protected_tags,
-// commit_statuses, commit_comments,
+// Tables: repositories, pushes, commit_statuses, commit_comments,
 // repository_imports.
 package repository
 

@@ -18,6 +18,7 @@ import (
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
+	"stithy/internal/protection"
 	"stithy/internal/setting"
 	"stithy/internal/token"
 	"stithy/internal/user"
@@ -32,6 +33,7 @@ type Deps struct {
 	Users       *user.Service
 	Tokens      *token.Service
 	Projects    *project.Service
+	Protection  *protection.Service
 	Box         *secretbox.Box
 	Outbound    *outbound.Guard // where imports come from
 	Store       *gitstore.Store
@@ -66,6 +68,12 @@ func (s *Service) Find(ctx context.Context, p *project.Project) (*Repository, er
 			return nil, goneProject.Translate(err)
 		}
 	}
+}
+
+// Empty reports whether nothing was ever pushed to the repository of a project.
+func (s *Service) Empty(ctx context.Context, p *project.Project) (bool, error) {
+	r, err := s.Find(ctx, p)
+	return err == nil && r.Empty, err
 }
 
 var goneProject = postgres.Faults{

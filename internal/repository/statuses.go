@@ -103,11 +103,11 @@ func (s *Service) SetStatus(ctx context.Context, by access.Actor, p *project.Pro
 	if r.Ref, err = s.statusRef(ctx, repo, c, r.Ref); err != nil {
 		return Status{}, err
 	}
-	rules, w, err := s.standing(ctx, by, p)
+	rules, w, err := s.deps.Protection.Standing(ctx, by, p)
 	if err != nil {
 		return Status{}, err
 	}
-	if len(rules.branch(r.Ref)) > 0 && !rules.MayUpdate(w, r.Ref) {
+	if rules.HasRule(r.Ref) && !rules.MayUpdate(w, r.Ref) {
 		return Status{}, fault.New(fault.Forbidden)
 	}
 	var st Status

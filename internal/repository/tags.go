@@ -62,7 +62,7 @@ func tagRef(ctx context.Context, repo *gitstore.Repo, name string) (gitstore.Ref
 }
 
 func (s *Service) tags(ctx context.Context, p *project.Project, repo *gitstore.Repo, refs []gitstore.Ref) ([]Tag, error) {
-	rules, err := s.rulesOf(ctx, p, false)
+	rules, err := s.deps.Protection.Rules(ctx, p, false)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func (s *Service) WriteCommit(ctx context.Context, by access.Actor, p *project.P
 	if err != nil {
 		return nil, err
 	}
-	may, err := s.MayPushTo(ctx, by, p, d.Branch)
+	may, err := s.deps.Protection.MayPushTo(ctx, by, p, d.Branch)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package repository
+package protection
 
 import (
 	"stithy/internal/kit/access"
@@ -6,20 +6,20 @@ import (
 	"stithy/internal/project"
 )
 
-// What names an administrative act on a rule; the audit trail keeps it.
-type RuleAction string
+// Action names an administrative act on a rule; the audit trail keeps it.
+type Action string
 
 const (
-	BranchProtected   RuleAction = "protected_branch_created"
-	BranchRuleChanged RuleAction = "protected_branch_updated"
-	BranchUnprotected RuleAction = "protected_branch_removed"
-	TagProtected      RuleAction = "protected_tag_created"
-	TagUnprotected    RuleAction = "protected_tag_removed"
+	BranchProtected   Action = "protected_branch_created"
+	BranchRuleChanged Action = "protected_branch_updated"
+	BranchUnprotected Action = "protected_branch_removed"
+	TagProtected      Action = "protected_tag_created"
+	TagUnprotected    Action = "protected_tag_removed"
 )
 
-// RuleEvent is an act on a rule, published in the transaction that did it.
-type RuleEvent struct {
-	Action  RuleAction
+// Event is an act on a rule, published in the transaction that did it.
+type Event struct {
+	Action  Action
 	By      access.Actor
 	Project *project.Project
 	ID      int64
@@ -27,10 +27,10 @@ type RuleEvent struct {
 }
 
 // EventName is the act.
-func (e RuleEvent) EventName() string { return string(e.Action) }
+func (e Event) EventName() string { return string(e.Action) }
 
 // AuditRecord is the act as the audit trail keeps it.
-func (e RuleEvent) AuditRecord() bus.AuditRecord {
+func (e Event) AuditRecord() bus.AuditRecord {
 	d := bus.AuditRecord{
 		Type: string(e.Action), By: e.By, Entity: e.Project.Entity(), Message: messages[e.Action],
 		Target: bus.Target{Type: "ProtectedBranch", ID: e.ID, Details: e.Name},
@@ -41,7 +41,7 @@ func (e RuleEvent) AuditRecord() bus.AuditRecord {
 	return d
 }
 
-var messages = map[RuleAction]string{
+var messages = map[Action]string{
 	BranchProtected: "Added protected branch", BranchRuleChanged: "Changed protected branch", BranchUnprotected: "Unprotected branch",
 	TagProtected: "Added protected tag", TagUnprotected: "Unprotected tag",
 }

@@ -1,4 +1,11 @@
-package repository
+// Package protection owns the rules that protect branches and tags: which names
+// they fit, who may push, merge, create and unprotect, and the verdict on every
+// change of a ref. It does not own the repositories nor the pushes that ask for
+// it (repository), nor the settings of groups about new default branches
+// (group).
+//
+// Tables: protected_branches, protected_tags, protection_grants.
+package protection
 
 import (
 	"errors"
@@ -92,9 +99,10 @@ type Move struct {
 	Merge  bool // it merges a merge request
 }
 
-// matches reports whether a name fits a pattern. It takes time in proportion
+// Matches reports whether a name fits a pattern, in which * stands for any run of
+// characters. It takes time in proportion
 // to both lengths at the worst.
-func matches(pattern, name string) bool {
+func Matches(pattern, name string) bool {
 	star, mark, p, n := -1, 0, 0, 0
 	for n < len(name) {
 		switch {
@@ -118,7 +126,7 @@ func matches(pattern, name string) bool {
 func (r *Rules) branch(name string) []*BranchRule {
 	var found []*BranchRule
 	for i := range r.Branches {
-		if matches(r.Branches[i].Name, name) {
+		if Matches(r.Branches[i].Name, name) {
 			found = append(found, &r.Branches[i])
 		}
 	}
@@ -128,12 +136,15 @@ func (r *Rules) branch(name string) []*BranchRule {
 // ProtectsBranch reports whether rules speak about a branch. Before the first
 // push they speak about all, unless developers may make it.
 func (r *Rules) ProtectsBranch(name string) bool {
-	return (r.Empty && r.First > access.Developer) || len(r.branch(name)) > 0
+	return (r.Empty && r.First > access.Developer) || r.HasRule(name)
 }
+
+// HasRule reports whether a rule fits a branch, empty repository or not.
+func (r *Rules) HasRule(branch string) bool { return len(r.branch(branch)) > 0 }
 
 // ProtectsTag reports whether rules speak about a tag.
 func (r *Rules) ProtectsTag(name string) bool {
-	return slices.ContainsFunc(r.Tags, func(t TagRule) bool { return matches(t.Name, name) })
+	return slices.ContainsFunc(r.Tags, func(t TagRule) bool { return Matches(t.Name, name) })
 }
 
 // MayPush reports whether a writer may add commits to a branch. Of several
@@ -166,7 +177,7 @@ func (r *Rules) MayCreateTag(w Writer, name string) bool {
 	}
 	free := true
 	for _, t := range r.Tags {
-		if matches(t.Name, name) {
+		if Matches(t.Name, name) {
 			free = false
 			if slices.ContainsFunc(t.Create, func(g Grant) bool { return g.gives(w) }) {
 				return true
@@ -188,16 +199,32 @@ func given(w Writer, rules []*BranchRule, of func(*BranchRule) []Grant) bool {
 	return false
 }
 
+// DevelopersMayPush reports whether a rule about a branch lets all developers
+// push.
+func (r *Rules) DevelopersMayPush(branch string) bool { return r.developers(branch, pushing) }
+
+// DevelopersMayMerge reports whether a rule about a branch lets all developers
+// merge.
+func (r *Rules) DevelopersMayMerge(branch string) bool { return r.developers(branch, merging) }
+
+func (r *Rules) developers(branch string, of func(*BranchRule) []Grant) bool {
+	return slices.ContainsFunc(r.branch(branch), func(b *BranchRule) bool {
+		return slices.ContainsFunc(of(b), func(g Grant) bool {
+			return g.Role == access.Developer && g.UserID == nil && g.GroupID == nil && g.DeployKey == nil
+		})
+	})
+}
+
 // AsksForced reports whether the verdict hangs on Move.Forced.
 func (r *Rules) AsksForced(u gitstore.RefUpdate) bool {
 	name := gitstore.Ref{Name: u.Name}.Branch()
-	return name != "" && u.Old != gitstore.Zero && u.New != gitstore.Zero && len(r.branch(name)) > 0
+	return name != "" && u.Old != gitstore.Zero && u.New != gitstore.Zero && r.HasRule(name)
 }
 
 // AsksKnown reports whether the verdict hangs on Move.Known.
 func (r *Rules) AsksKnown(w Writer, u gitstore.RefUpdate) bool {
 	name := gitstore.Ref{Name: u.Name}.Branch()
-	return name != "" && u.Old == gitstore.Zero && u.New != gitstore.Zero && len(r.branch(name)) > 0 &&
+	return name != "" && u.Old == gitstore.Zero && u.New != gitstore.Zero && r.HasRule(name) &&
 		!r.MayPush(w, name) && r.MayMerge(w, name)
 }
 

@@ -1,4 +1,4 @@
-package repository
+package protection
 
 import (
 	"context"
@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 
-	"stithy/internal/gitstore"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/postgres"
@@ -44,7 +42,7 @@ type grants []struct {
 func (g *grants) Scan(src any) error {
 	text, ok := src.(string)
 	if !ok {
-		return fmt.Errorf("repository: grants come as %T", src)
+		return fmt.Errorf("protection: grants come as %T", src)
 	}
 	return json.Unmarshal([]byte(text), g)
 }
@@ -83,210 +81,6 @@ type tagRow struct {
 }
 
 func (r tagRow) rule() TagRule { return TagRule{ID: r.ID, Name: r.Name, Create: r.Grants.of(ToCreate)} }
-
-// rulesOf reads all that decides about the refs of a project's repository.
-func (s *Service) rulesOf(ctx context.Context, p *project.Project, empty bool) (*Rules, error) {
-	rules := &Rules{Default: s.deps.Projects.BranchOf(p), Empty: empty}
-	branches, err := postgres.All[branchRow](ctx, s.deps.DB, sqlBranchRules, p.ID)
-	if err != nil {
-		return nil, err
-	}
-	tags, err := postgres.All[tagRow](ctx, s.deps.DB, sqlTagRules, p.ID)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range branches {
-		rules.Branches = append(rules.Branches, r.rule())
-	}
-	for _, r := range tags {
-		rules.Tags = append(rules.Tags, r.rule())
-	}
-	if empty {
-		level, err := s.protectionLevel(ctx, s.deps.DB, p)
-		if err != nil {
-			return nil, err
-		}
-		rules.First = access.Maintainer
-		if level == unprotected || level == developersPush || level == developersBegin {
-			rules.First = access.Developer
-		}
-	}
-	return rules, nil
-}
-
-// ProtectedRef reports whether a rule speaks about a branch or a tag. It asks
-// through q, so that who holds a transaction needs no second connection.
-func (s *Service) ProtectedRef(ctx context.Context, q postgres.Querier, projectID int64, name string, tag bool) (bool, error) {
-	sql := sqlBranchRuleNames
-	if tag {
-		sql = sqlTagRuleNames
-	}
-	rules, err := postgres.Values[string](ctx, q, sql, projectID)
-	return slices.ContainsFunc(rules, func(rule string) bool { return matches(rule, name) }), err
-}
-
-// MayUpdateRef reports whether an actor may bring new commits to a branch or
-// make a tag, as the rules that protect it have it. What runs on protected refs
-// asks it; a ref without rules is open to all who may write at all.
-func (s *Service) MayUpdateRef(ctx context.Context, by access.Actor, p *project.Project, name string, tag bool) (bool, error) {
-	rules, w, err := s.standing(ctx, by, p)
-	if err != nil {
-		return false, err
-	}
-	if tag {
-		return !rules.ProtectsTag(name) || rules.MayCreateTag(w, name), nil
-	}
-	return !rules.ProtectsBranch(name) || rules.MayUpdate(w, name), nil
-}
-
-// What a group, or the instance, wants for new default branches.
-const (
-	unprotected     = 0
-	developersPush  = 1
-	protected       = 2
-	developersMerge = 3
-	developersBegin = 4 // they make the first commit, and are kept out after it
-)
-
-// protectionLevel is that of the group that a project stands in, if the
-// owners of groups may decide, or of the instance.
-func (s *Service) protectionLevel(ctx context.Context, q postgres.Querier, p *project.Project) (int, error) {
-	set := s.deps.Settings.Current()
-	if !set.GroupOwnersCanManageDefaultBranchProtection {
-		return set.DefaultBranchProtection, nil
-	}
-	level, err := postgres.Value[*int](ctx, q, sqlLevelOf, p.NamespaceID)
-	if errors.Is(err, postgres.ErrNoRows) || (err == nil && level == nil) {
-		return set.DefaultBranchProtection, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	return *level, nil
-}
-
-// protectFirst gives the first default branch of a repository the rule that
-// its group asks for. A rule that is there stays.
-func (s *Service) protectFirst(ctx context.Context, tx pgx.Tx, p *project.Project, branch string) error {
-	level, err := s.protectionLevel(ctx, tx, p)
-	if err != nil || level == unprotected {
-		return err
-	}
-	_, err = postgres.Value[int64](ctx, tx, sqlLockBranchRule, p.ID, branch)
-	if !errors.Is(err, postgres.ErrNoRows) {
-		return err
-	}
-	rule := BranchRule{Name: branch, Push: []Grant{{Role: access.Maintainer}}, Merge: []Grant{{Role: access.Maintainer}}}
-	switch level {
-	case developersPush:
-		rule.Push[0].Role = access.Developer
-	case developersMerge:
-		rule.Merge[0].Role = access.Developer
-	}
-	return s.insertRule(ctx, tx, p.ID, &rule)
-}
-
-// writer is the actor as the rules see them.
-func (s *Service) writer(ctx context.Context, by access.Actor, p *project.Project, via Via, rules *Rules) (Writer, error) {
-	if via == ViaJob { // the instance itself, which keeps to names and kinds of refs alone
-		return Writer{UserID: by.ID(), Role: access.Owner, Admin: true, May: true, Web: true}, nil
-	}
-	w := Writer{
-		UserID: by.ID(), Role: p.Role, Admin: by.Admin(), May: access.Holds(by, access.PushCode, p.Target()), Web: via == ViaAPI,
-	}
-	if by.Credential.Kind == access.DeployKey {
-		// It pushes where whoever made it may, and to protected refs where it
-		// is named itself.
-		w.UserID, w.DeployKey, w.Role, w.Admin = 0, by.Credential.ID, access.NoRole, false
-		return w, nil
-	}
-	var named []int64
-	for _, r := range rules.Branches {
-		for _, g := range slices.Concat(r.Push, r.Merge) {
-			if g.GroupID != nil {
-				named = append(named, *g.GroupID)
-			}
-		}
-	}
-	for _, r := range rules.Tags {
-		for _, g := range r.Create {
-			if g.GroupID != nil {
-				named = append(named, *g.GroupID)
-			}
-		}
-	}
-	if len(named) == 0 || !by.SignedIn() {
-		return w, nil
-	}
-	var err error
-	w.Groups, err = postgres.Values[int64](ctx, s.deps.DB, sqlMemberOf, by.ID(), s.today(), named)
-	return w, err
-}
-
-func (s *Service) today() time.Time { return s.deps.Clock.Now().UTC() }
-
-// standing is the actor before the rules of a project.
-func (s *Service) standing(ctx context.Context, by access.Actor, p *project.Project) (*Rules, Writer, error) {
-	row, err := s.Find(ctx, p)
-	if err != nil {
-		return nil, Writer{}, err
-	}
-	rules, err := s.rulesOf(ctx, p, row.Empty)
-	if err != nil {
-		return nil, Writer{}, err
-	}
-	w, err := s.writer(ctx, by, p, ViaAPI, rules)
-	return rules, w, err
-}
-
-// checkRules asks the rules about every ref. One refusal refuses all.
-func (s *Service) checkRules(
-	ctx context.Context, by access.Actor, p *project.Project, row *Repository, repo *gitstore.Repo, via Via, updates []gitstore.RefUpdate,
-) error {
-	rules, err := s.rulesOf(ctx, p, row.Empty)
-	if err != nil {
-		return err
-	}
-	w, err := s.writer(ctx, by, p, via, rules)
-	if err != nil {
-		return err
-	}
-	for _, u := range updates {
-		m := Move{RefUpdate: u}
-		if rules.AsksForced(u) {
-			kept, err := repo.IsAncestor(ctx, u.Old, u.New)
-			if err != nil {
-				return err
-			}
-			m.Forced = !kept
-		}
-		if rules.AsksKnown(w, u) {
-			if m.Known, err = onProtected(ctx, repo, rules, u.New); err != nil {
-				return err
-			}
-		}
-		if err := rules.Check(w, m); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// onProtected reports whether a commit is on a branch that is protected.
-func onProtected(ctx context.Context, repo *gitstore.Repo, rules *Rules, commit gitstore.OID) (bool, error) {
-	refs, _, err := repo.Refs(ctx, gitstore.RefQuery{Prefix: gitstore.Branches, Match: rules.ProtectsBranch})
-	if err != nil {
-		return false, err
-	}
-	for _, ref := range refs {
-		if on, err := repo.IsAncestor(ctx, commit, ref.Target); on || err != nil {
-			return on, err
-		}
-	}
-	return false, nil
-}
-
-// ---- the life of rules
 
 // BranchRule reads the rule of exactly this name.
 func (s *Service) BranchRule(ctx context.Context, p *project.Project, name string) (*BranchRule, error) {
@@ -328,7 +122,7 @@ func (s *Service) ProtectBranch(ctx context.Context, by access.Actor, p *project
 		if err := s.insertRule(ctx, tx, p.ID, &rule); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, RuleEvent{Action: BranchProtected, By: by, Project: p, ID: rule.ID, Name: rule.Name})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: BranchProtected, By: by, Project: p, ID: rule.ID, Name: rule.Name})
 	})
 	if err != nil {
 		return nil, err
@@ -464,7 +258,7 @@ func (s *Service) ChangeRule(ctx context.Context, by access.Actor, p *project.Pr
 		if err := s.insertGrants(ctx, tx, &rule.ID, nil, c.Add); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, RuleEvent{Action: BranchRuleChanged, By: by, Project: p, ID: rule.ID, Name: name})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: BranchRuleChanged, By: by, Project: p, ID: rule.ID, Name: name})
 	})
 	if err != nil {
 		return nil, err
@@ -485,7 +279,7 @@ func (s *Service) lockRule(ctx context.Context, tx pgx.Tx, by access.Actor, p *p
 	if len(rule.Unprotect) == 0 || by.Admin() {
 		return &rule, nil
 	}
-	w, err := s.writer(ctx, by, p, ViaAPI, &Rules{Branches: []BranchRule{{Push: rule.Unprotect}}})
+	w, err := s.Writer(ctx, by, p, &Rules{Branches: []BranchRule{{Push: rule.Unprotect}}})
 	if err != nil {
 		return nil, err
 	}
@@ -505,7 +299,7 @@ func (s *Service) UnprotectBranch(ctx context.Context, by access.Actor, p *proje
 		if _, err := tx.Exec(ctx, sqlDeleteBranchRule, p.ID, rule.ID); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, RuleEvent{Action: BranchUnprotected, By: by, Project: p, ID: rule.ID, Name: name})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: BranchUnprotected, By: by, Project: p, ID: rule.ID, Name: name})
 	})
 }
 
@@ -530,7 +324,7 @@ func (s *Service) ProtectTag(ctx context.Context, by access.Actor, p *project.Pr
 		if err := s.insertGrants(ctx, tx, nil, &id, map[Act][]Grant{ToCreate: rule.Create}); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, RuleEvent{Action: TagProtected, By: by, Project: p, ID: id, Name: rule.Name})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: TagProtected, By: by, Project: p, ID: id, Name: rule.Name})
 	})
 	if err != nil {
 		return nil, err
@@ -549,6 +343,6 @@ func (s *Service) UnprotectTag(ctx context.Context, by access.Actor, p *project.
 		if err != nil || gone.RowsAffected() == 0 {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, RuleEvent{Action: TagUnprotected, By: by, Project: p, ID: rule.ID, Name: name})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: TagUnprotected, By: by, Project: p, ID: rule.ID, Name: name})
 	})
 }

@@ -1,4 +1,4 @@
-package repository_test
+package protection_test
 
 import (
 	"strings"

@@ -1,9 +1,10 @@
-package repository
+package protection
 
 import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"stithy/internal/kit/access"
@@ -13,7 +14,8 @@ import (
 	"stithy/internal/project"
 )
 
-func (s *Service) protectionEndpoints() []httpapi.Endpoint {
+// Endpoints lists the REST surface of this room.
+func (s *Service) Endpoints() []httpapi.Endpoint {
 	branch := func(method, below, summary string) httpapi.Spec {
 		return httpapi.Spec{Route: method + " /projects/{id}/protected_branches" + below, Needs: access.AdminProtection, Summary: summary}
 	}
@@ -115,45 +117,36 @@ type ruleListParams struct {
 }
 
 func (s *Service) handleBranchRules(ctx context.Context, call httpapi.Call[*project.Project, ruleListParams]) (httpapi.List[branchRuleForm], error) {
+	var none httpapi.List[branchRuleForm]
+	req, err := call.Params.Request()
+	if err != nil {
+		return none, err
+	}
 	rows, err := postgres.All[branchRow](ctx, s.deps.DB, sqlBranchRules, call.Subject.ID)
 	if err != nil {
-		return httpapi.List[branchRuleForm]{}, err
+		return none, err
 	}
-	return page(call.Params.Paging, rows, func(r branchRow) bool { return contains(r.Name, call.Params.Search) },
-		func(r branchRow) branchRuleForm { return s.branchRuleForm(r.rule()) })
+	rows = slices.DeleteFunc(rows, func(r branchRow) bool { return !call.Params.wants(r.Name) })
+	return httpapi.ListOf(req, paging.Cut(rows, req), func(r branchRow) branchRuleForm { return s.branchRuleForm(r.rule()) }), nil
 }
 
 func (s *Service) handleTagRules(ctx context.Context, call httpapi.Call[*project.Project, ruleListParams]) (httpapi.List[tagRuleForm], error) {
+	var none httpapi.List[tagRuleForm]
+	req, err := call.Params.Request()
+	if err != nil {
+		return none, err
+	}
 	rows, err := postgres.All[tagRow](ctx, s.deps.DB, sqlTagRules, call.Subject.ID)
 	if err != nil {
-		return httpapi.List[tagRuleForm]{}, err
+		return none, err
 	}
-	return page(call.Params.Paging, rows, func(r tagRow) bool { return contains(r.Name, call.Params.Search) },
-		func(r tagRow) tagRuleForm { return s.tagRuleForm(r.rule()) })
+	rows = slices.DeleteFunc(rows, func(r tagRow) bool { return !call.Params.wants(r.Name) })
+	return httpapi.ListOf(req, paging.Cut(rows, req), func(r tagRow) tagRuleForm { return s.tagRuleForm(r.rule()) }), nil
 }
 
-func contains(name, part string) bool {
-	return strings.Contains(strings.ToLower(name), strings.ToLower(part))
-}
-
-// page cuts one page from a list that is whole in memory.
-func page[T, U any](p httpapi.Paging, all []T, keep func(T) bool, present func(T) U) (httpapi.List[U], error) {
-	req, err := p.Request()
-	if err != nil {
-		return httpapi.List[U]{}, err
-	}
-	var res paging.Result[T]
-	for _, item := range all {
-		if !keep(item) {
-			continue
-		}
-		if res.Total >= req.Offset() && len(res.Items) < req.PerPage {
-			res.Items = append(res.Items, item)
-		}
-		res.Total++
-	}
-	res.More = res.Total > req.Offset()+len(res.Items)
-	return httpapi.ListOf(req, res, present), nil
+// wants reports whether a rule of this name is to be listed.
+func (p ruleListParams) wants(name string) bool {
+	return strings.Contains(strings.ToLower(name), strings.ToLower(p.Search))
 }
 
 type ruleRef struct {

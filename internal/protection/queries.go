@@ -1,4 +1,4 @@
-package repository
+package protection
 
 import "stithy/internal/grant"
 

@@ -1,4 +1,4 @@
-package repository
+package protection
 
 import (
 	"reflect"
@@ -236,12 +236,12 @@ func TestStarsStandForAnyRunOfCharacters(t *testing.T) {
 		{"*-stable", "stable", false}, {"a*b*c", "aXbYc", true}, {"a*b*c", "acb", false}, {"**", "x", true},
 		{"a?c", "abc", false}, {"a[b]c", "abc", false}, {"a.c", "abc", false}, {"", "", true}, {"", "x", false},
 	} {
-		if got := matches(c.pattern, c.name); got != c.want {
+		if got := Matches(c.pattern, c.name); got != c.want {
 			t.Errorf("%q on %q: got %v", c.pattern, c.name, got)
 		}
 	}
 	// A pattern that would make a backtracking matcher run for years.
-	if matches(strings.Repeat("*a", 100)+"*b", strings.Repeat("a", 255)) {
+	if Matches(strings.Repeat("*a", 100)+"*b", strings.Repeat("a", 255)) {
 		t.Error("what does not fit was found to")
 	}
 }
@@ -255,7 +255,7 @@ func TestADeployKeyHasNoPowerOfWhoMadeIt(t *testing.T) {
 	rules := &Rules{Default: "main", Branches: []BranchRule{
 		{Name: "main", Push: roles(access.Developer)}, {Name: "named", Push: []Grant{{DeployKey: new(int64(9))}}},
 	}}
-	w, err := (&Service{}).writer(t.Context(), by, p, ViaSSH, rules)
+	w, err := (&Service{}).Writer(t.Context(), by, p, rules)
 	if want := (Writer{DeployKey: 9, May: true}); err != nil || !reflect.DeepEqual(w, want) {
 		t.Errorf("%+v %v, want %+v", w, err, want)
 	}
