@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"log/slog"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +18,8 @@ import (
 
 	"stithy/internal/artifact"
 	"stithy/internal/ciconfig"
+	"stithy/internal/core"
+	"stithy/internal/core/coretest"
 	"stithy/internal/gitstore"
 	"stithy/internal/group"
 	"stithy/internal/group/grouptest"
@@ -27,23 +27,20 @@ import (
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
-	"stithy/internal/kit/wire"
 	"stithy/internal/oauth"
 	"stithy/internal/pipeline"
 	"stithy/internal/platform/blob"
-	"stithy/internal/platform/clock"
-	"stithy/internal/platform/jobqueue"
-	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/platform/ratelimit"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
 	"stithy/internal/project/projecttest"
+	"stithy/internal/protection"
 	"stithy/internal/repository"
 	"stithy/internal/repository/repositorytest"
 	"stithy/internal/runner"
-	"stithy/internal/setting/settingtest"
+	"stithy/internal/schedule"
 	"stithy/internal/token"
 	"stithy/internal/token/tokentest"
 	"stithy/internal/user"
@@ -55,6 +52,7 @@ import (
 type fixture struct {
 	*Service
 	Variables *variable.Service
+	schedules *schedule.Service
 	handler   http.Handler
 	blobs     blob.Store
 	store     *gitstore.Store
@@ -82,71 +80,67 @@ func newFixture(t testing.TB) *fixture {
 	}
 	t.Cleanup(db.Close)
 	w := &fixture{now: time.Date(2024, 5, 2, 15, 4, 5, 0, time.UTC), store: repositorytest.Store(t)}
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	now := clock.Clock(func() time.Time { return w.now })
-	home := &url.URL{Scheme: "https", Host: "forge.example"}
-	names := wire.Names{Service: "svc", Errors: "errsvc"}
-	box, events, settings := secretbox.Random(), bus.New(), settingtest.New(t, db)
-	queue, err := jobqueue.New(db, jobqueue.NewRegistry(), log, 0)
-	if err != nil {
-		t.Fatal(err)
+	var jobs struct {
+		resolver struct{ token.Resolver }
+		reach    struct{ project.JobTokens }
+		caller   struct{ schedule.JobTokens }
 	}
+	c := coretest.New(t, coretest.On(db), func(d *core.Deps) {
+		d.Clock, d.Jobs, d.JobTokens = func() time.Time { return w.now }, &jobs.resolver, &jobs.reach
+	})
 	blobs, err := blob.Open("file://"+t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var jobs struct {
-		resolver struct{ token.Resolver }
-		reach    struct{ project.JobTokens }
-		caller   struct{ pipeline.JobTokens }
-	}
-	users := user.New(user.Deps{
-		DB: db, Bus: events, Settings: settings, Clock: now, Log: log, ExternalURL: home, Names: names,
-		Queue: &jobqueue.Queue{}, Hasher: secretbox.NewHasher(1),
-	})
-	tokens := token.New(token.Deps{
-		DB: db, Bus: events, Box: box, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: home, Names: names,
-		OAuth: tokentest.NoResolver{}, Jobs: &jobs.resolver,
-	})
-	groups := group.New(group.Deps{
-		DB: db, Bus: events, Settings: settings, Users: users, Clock: now, Log: log, ExternalURL: home.String(),
-		Queue: &jobqueue.Queue{}, Projects: grouptest.NoProjects{},
-	})
-	projects := project.New(project.Deps{
-		DB: db, Bus: events, Settings: settings, Users: users, Groups: groups, Clock: now, Log: log, ExternalURL: home.String(), Names: names,
-		Queue: &jobqueue.Queue{}, Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: &jobs.reach,
+	var owners struct{ pipeline.Schedules }
+	var protected struct{ protection.Repositories }
+	rules := protection.New(protection.Deps{
+		DB: c.DB, Bus: c.Bus, Settings: c.Settings, Projects: c.Projects, Clock: c.Clock, Repositories: &protected,
 	})
 	repositories := repository.New(repository.Deps{
-		DB: db, Bus: events, Queue: queue, Settings: settings, Users: users, Projects: projects, Box: box, Store: w.store,
-		Storages: []string{"default"}, Clock: now, Log: log, ExternalURL: home.String(), Names: names,
-		Outbound: &outbound.Guard{}, Tokens: &token.Service{}, LargeFiles: repositorytest.NoLargeFiles{},
+		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens, Projects: c.Projects, Box: c.Box,
+		Outbound: c.Outbound, Store: w.store, Storages: []string{"default"}, Clock: c.Clock, Log: c.Log, ExternalURL: c.ExternalURL.String(),
+		Names: c.Instance.Names, Protection: rules, LargeFiles: repositorytest.NoLargeFiles{},
 	})
-	artifacts := artifact.New(artifact.Deps{DB: db, Queue: queue, Blobs: blobs, Box: box, Settings: settings, Clock: now, Log: log})
-	variables := variable.New(variable.Deps{DB: db, Bus: events, Box: box, Clock: now, Settings: settings})
-	runners := runner.New(runner.Deps{DB: db, Bus: events, Box: box, Settings: settings, Groups: groups, Projects: projects, Clock: now, Log: log, Names: names})
+	protected.Repositories = repositories
+	artifacts := artifact.New(artifact.Deps{
+		DB: c.DB, Queue: c.Queue, Blobs: blobs, Box: c.Box, Settings: c.Settings, Clock: c.Clock, Log: c.Log,
+	})
+	variables := variable.New(variable.Deps{DB: c.DB, Bus: c.Bus, Box: c.Box, Clock: c.Clock, Settings: c.Settings, Owners: c.Owners})
+	runners := runner.New(runner.Deps{
+		DB: c.DB, Bus: c.Bus, Box: c.Box, Settings: c.Settings, Groups: c.Groups, Projects: c.Projects, Clock: c.Clock, Log: c.Log,
+		ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names,
+	})
 	pipelines := pipeline.New(pipeline.Deps{
-		DB: db, Bus: events, Queue: queue, Box: box, Settings: settings, Users: users, Tokens: tokens, Groups: groups, Projects: projects,
-		Repositories: repositories, Variables: variables, Artifacts: artifacts, Runners: runners, Clock: now, Log: log, ExternalURL: home.String(), Names: names,
-		Outbound: &outbound.Guard{}, JobTokens: &jobs.caller,
+		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens, Groups: c.Groups,
+		Projects: c.Projects, Protection: rules, Repositories: repositories, Variables: variables, Artifacts: artifacts, Runners: runners,
+		Outbound: c.Outbound, Clock: c.Clock, Log: c.Log, ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names, Schedules: &owners,
 	})
+	w.schedules = schedule.New(schedule.Deps{
+		DB: db, Queue: c.Queue, Box: c.Box, Users: c.Users, Tokens: c.Tokens, Projects: c.Projects, Protection: rules, Pipelines: pipelines,
+		Clock: c.Clock, Names: c.Instance.Names, JobTokens: &jobs.caller,
+	})
+	owners.Schedules = w.schedules
 	w.Variables, w.blobs = variables, blobs
 	w.Service = New(Deps{
-		DB: db, Bus: events, Box: box, Settings: settings, Users: users, Tokens: tokens,
+		DB: db, Bus: c.Bus, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens,
 		OAuth: oauth.New(oauth.Deps{
-			DB: db, Bus: events, Box: box, Settings: settings, Users: users, Tokens: tokens, Clock: now, ExternalURL: home.String(), Names: names,
-			Password: noPassword,
+			DB: db, Bus: c.Bus, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens, Clock: c.Clock,
+			ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names, Password: noPassword,
 		}),
-		Projects: projects, Repositories: repositories, Runners: runners, Artifacts: artifacts, Pipelines: pipelines, Clock: now, Log: log,
-		ExternalURL: home.String(), Names: names, Claims: 2, Hold: 30 * time.Millisecond, Draining: make(chan struct{}),
+		Projects: c.Projects, Protection: rules, Repositories: repositories, Runners: runners, Artifacts: artifacts, Pipelines: pipelines,
+		Clock: c.Clock, Log: c.Log, ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names, Claims: 2, Hold: 30 * time.Millisecond,
+		Draining: make(chan struct{}),
 	})
 	jobs.resolver.Resolver, jobs.reach.JobTokens, jobs.caller.JobTokens = w.Service, w.Service, w.Service
-	bus.On(events, w.OnJobQueued)
-	bus.On(events, w.OnJobUnqueued)
-	bus.On(events, w.OnJobFinished)
+	bus.On(c.Bus, w.OnJobQueued)
+	bus.On(c.Bus, w.OnJobUnqueued)
+	bus.On(c.Bus, w.OnJobFinished)
 	api := &httpapi.Server{
-		Prefix: "/api/v4", ExternalURL: home, SessionCookie: "_svc_session", Authenticator: tokens, Limits: unlimited{},
-		Limiter: ratelimit.New(now, nil), Clock: now, Log: log,
-		Endpoints: slices.Concat(w.Endpoints(), users.Endpoints(), projects.Endpoints(), repositories.Endpoints(), groups.Endpoints(), pipelines.Endpoints()),
+		Prefix: "/api/v4", ExternalURL: c.ExternalURL, SessionCookie: "_svc_session", Authenticator: c.Tokens, Limits: unlimited{},
+		Limiter: ratelimit.New(c.Clock, nil), Clock: c.Clock, Log: c.Log,
+		Endpoints: slices.Concat(w.Endpoints(), c.Users.Endpoints(), c.Projects.Endpoints(), rules.Endpoints(), repositories.Endpoints(), c.Groups.Endpoints(),
+			pipelines.Endpoints(), w.schedules.Endpoints()),
 	}
 	w.handler = api.Handler()
 

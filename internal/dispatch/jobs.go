@@ -95,7 +95,7 @@ func (s *Service) mend(ctx context.Context, now time.Time) error {
 	}
 	for _, j := range lost {
 		err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-			protected, err := s.deps.Repositories.ProtectedRef(ctx, tx, j.ProjectID, j.Ref, j.Tag)
+			protected, err := s.deps.Protection.ProtectedRef(ctx, tx, j.ProjectID, j.Ref, j.Tag)
 			if err != nil {
 				return err
 			}

@@ -18,6 +18,7 @@ import (
 	"stithy/internal/project"
 	"stithy/internal/project/projecttest"
 	"stithy/internal/repository/repositorytest"
+	"stithy/internal/schedule"
 	"stithy/internal/setting"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
@@ -99,14 +100,14 @@ func (w *fixture) prepareLater(t testing.TB, who *user.User) *prepared {
 	if _, err := w.deps.Pipelines.PlayJob(ctx, by, p, l.jobs["played"], nil); err != nil {
 		t.Fatal(err)
 	}
-	_, trigger, err := w.deps.Pipelines.CreateTrigger(ctx, by, p, "later")
+	_, trigger, err := w.schedules.CreateTrigger(ctx, by, p, "later")
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.trigger = trigger.Reveal()
 	text := "later"
 	ref, cron := "main", "0 1 * * *"
-	sc, err := w.deps.Pipelines.CreateSchedule(ctx, by, p, pipeline.ScheduleDraft{Description: &text, Ref: &ref, Cron: &cron})
+	sc, err := w.schedules.Create(ctx, by, p, schedule.Draft{Description: &text, Ref: &ref, Cron: &cron})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +157,7 @@ func (l *prepared) happens(t testing.TB, sha string) []string {
 			return w.deps.Pipelines.FromPush(ctx, pipeline.PushArgs{PushID: 1, ProjectID: w.project.ID, UserID: l.who.ID, Ref: "refs/heads/main", Old: strings.Repeat("0", 40), New: sha})
 		}},
 		{"schedule", func() error {
-			return w.deps.Pipelines.FromSchedule(ctx, pipeline.ScheduleArgs{ScheduleID: l.schedule, UserID: l.who.ID})
+			return w.schedules.Run(ctx, schedule.RunArgs{ScheduleID: l.schedule, UserID: l.who.ID})
 		}},
 		{"trigger", func() error {
 			w.call("POST", project+"/trigger/pipeline", map[string]any{"token": l.trigger, "ref": "main"})

@@ -21,6 +21,7 @@ import (
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
+	"stithy/internal/protection"
 	"stithy/internal/repository"
 	"stithy/internal/runner"
 	"stithy/internal/setting"
@@ -38,6 +39,7 @@ type Deps struct {
 	Tokens       *token.Service
 	OAuth        *oauth.Service // signs ID tokens
 	Projects     *project.Service
+	Protection   *protection.Service
 	Repositories *repository.Service
 	Runners      *runner.Service
 	Artifacts    *artifact.Service
@@ -267,7 +269,7 @@ func (s *Service) take(ctx context.Context, tx pgx.Tx, a *JobRequest, match *Run
 	}
 	// The ref may have been protected or opened since the job was queued, and
 	// the project may have changed its mind about runners.
-	if c.protected, err = s.deps.Repositories.ProtectedRef(ctx, tx, job.Job.ProjectID, job.Pipeline.Ref, job.Pipeline.Tag); err != nil {
+	if c.protected, err = s.deps.Protection.ProtectedRef(ctx, tx, job.Job.ProjectID, job.Pipeline.Ref, job.Pipeline.Tag); err != nil {
 		return c, err
 	}
 	queue.Serves, queue.Protected = t.Serves, c.protected

@@ -61,21 +61,20 @@ func (s *Service) Bearer(ctx context.Context, p access.Presented) (*user.User, a
 }
 
 // Caller finds the job of a token that is presented to start a pipeline.
-func (s *Service) Caller(ctx context.Context, secret string) (*pipeline.Caller, error) {
+func (s *Service) Caller(ctx context.Context, secret string) (jobID int64, by access.Actor, err error) {
 	r, err := s.run(ctx, secret)
 	if err != nil || r == nil {
-		return nil, err
+		return 0, by, err
 	}
-	caller := &pipeline.Caller{JobID: r.JobID}
 	if !r.alive() || r.UserID == nil {
-		return caller, nil
+		return r.JobID, by, nil
 	}
 	u, err := s.deps.Users.Find(ctx, *r.UserID)
 	if err != nil {
-		return nil, err
+		return 0, by, err
 	}
-	caller.By, err = s.deps.Tokens.Admit(u, access.Credential{Kind: access.JobToken, ID: r.JobID})
-	return caller, err
+	by, err = s.deps.Tokens.Admit(u, access.Credential{Kind: access.JobToken, ID: r.JobID})
+	return r.JobID, by, err
 }
 
 // Reach decides how far the token of a job reaches into a project: at home in

@@ -56,7 +56,7 @@ func (s *Service) MayUpdate(ctx context.Context, by access.Actor, p *project.Pro
 	if !access.Holds(by, access.UpdateJobs, p.Target()) {
 		return false, nil
 	}
-	return s.deps.Repositories.MayUpdateRef(ctx, by, p, pl.Ref, pl.Tag)
+	return s.deps.Protection.MayUpdateRef(ctx, by, p, pl.Ref, pl.Tag)
 }
 
 // act locks the pipeline of a job for somebody who may change it now, and lets
@@ -213,7 +213,7 @@ func (s *Service) EraseJob(ctx context.Context, by access.Actor, p *project.Proj
 	if err != nil {
 		return nil, err
 	}
-	protected, err := s.deps.Repositories.ProtectedRef(ctx, s.deps.DB, p.ID, pl.Ref, pl.Tag)
+	protected, err := s.deps.Protection.ProtectedRef(ctx, s.deps.DB, p.ID, pl.Ref, pl.Tag)
 	if err != nil {
 		return nil, err
 	}

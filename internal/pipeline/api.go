@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"stithy/internal/artifact"
@@ -14,22 +13,14 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/project"
+	"stithy/internal/repository"
 	"stithy/internal/runner"
 	"stithy/internal/user"
 )
 
 // Endpoints of the room.
 func (s *Service) Endpoints() []httpapi.Endpoint {
-	return slices.Concat(s.jobEndpoints(), s.artifactEndpoints(), s.pipelineEndpoints(), s.lintEndpoints(), s.scheduleEndpoints(),
-		s.triggerEndpoints(), s.resourceEndpoints())
-}
-
-// zoned is a moment in the zone where it was, as v4 shows the dates of commits.
-type zoned time.Time
-
-// MarshalJSON writes the moment.
-func (t zoned) MarshalJSON() ([]byte, error) {
-	return time.Time(t).AppendFormat(make([]byte, 0, 32), `"2006-01-02T15:04:05.000-07:00"`), nil
+	return slices.Concat(s.jobEndpoints(), s.artifactEndpoints(), s.pipelineEndpoints(), s.lintEndpoints(), s.resourceEndpoints())
 }
 
 // basicForm is a pipeline inside of other things and in lists.
@@ -54,38 +45,6 @@ func (s *Service) basicForm(p *project.Project, pl *Pipeline) basicForm {
 	}
 }
 
-// commitForm is the commit of a job.
-type commitForm struct {
-	ID             gitstore.OID      `json:"id"`
-	ShortID        string            `json:"short_id"`
-	CreatedAt      zoned             `json:"created_at"`
-	ParentIDs      []gitstore.OID    `json:"parent_ids"`
-	Title          string            `json:"title"`
-	Message        string            `json:"message"`
-	AuthorName     string            `json:"author_name"`
-	AuthorEmail    string            `json:"author_email"`
-	AuthoredDate   zoned             `json:"authored_date"`
-	CommitterName  string            `json:"committer_name"`
-	CommitterEmail string            `json:"committer_email"`
-	CommittedDate  zoned             `json:"committed_date"`
-	Trailers       map[string]string `json:"trailers"`
-	WebURL         string            `json:"web_url"`
-}
-
-func (s *Service) commitForm(p *project.Project, c *gitstore.Commit) *commitForm {
-	title, _, _ := strings.Cut(c.Message, "\n")
-	parents := c.Parents
-	if parents == nil {
-		parents = []gitstore.OID{}
-	}
-	return &commitForm{
-		ID: c.ID, ShortID: string(c.ID[:min(8, len(c.ID))]), CreatedAt: zoned(c.Committer.When), ParentIDs: parents, Title: title, Message: c.Message,
-		AuthorName: c.Author.Name, AuthorEmail: c.Author.Email, AuthoredDate: zoned(c.Author.When), CommitterName: c.Committer.Name,
-		CommitterEmail: c.Committer.Email, CommittedDate: zoned(c.Committer.When), Trailers: map[string]string{},
-		WebURL: s.page(p, "commit/"+string(c.ID)),
-	}
-}
-
 type fileForm struct {
 	FileType   string  `json:"file_type"`
 	Size       int64   `json:"size"`
@@ -104,27 +63,27 @@ type jobProject struct {
 
 // commonForm is what builds and bridges have in common.
 type commonForm struct {
-	ID             int64         `json:"id"`
-	Status         Status        `json:"status"`
-	Stage          string        `json:"stage"`
-	Name           string        `json:"name"`
-	Ref            string        `json:"ref"`
-	Tag            bool          `json:"tag"`
-	Coverage       *float64      `json:"coverage"`
-	AllowFailure   bool          `json:"allow_failure"`
-	CreatedAt      httpapi.Time  `json:"created_at"`
-	StartedAt      *httpapi.Time `json:"started_at"`
-	FinishedAt     *httpapi.Time `json:"finished_at"`
-	ErasedAt       *httpapi.Time `json:"erased_at"`
-	Duration       *float64      `json:"duration"`
-	QueuedDuration float64       `json:"queued_duration"`
-	Archived       bool          `json:"archived"`
-	User           *user.Profile `json:"user"`
-	Commit         *commitForm   `json:"commit"`
-	Pipeline       basicForm     `json:"pipeline"`
-	FailureReason  *Reason       `json:"failure_reason,omitempty"`
-	WebURL         string        `json:"web_url"`
-	Project        jobProject    `json:"project"`
+	ID             int64                  `json:"id"`
+	Status         Status                 `json:"status"`
+	Stage          string                 `json:"stage"`
+	Name           string                 `json:"name"`
+	Ref            string                 `json:"ref"`
+	Tag            bool                   `json:"tag"`
+	Coverage       *float64               `json:"coverage"`
+	AllowFailure   bool                   `json:"allow_failure"`
+	CreatedAt      httpapi.Time           `json:"created_at"`
+	StartedAt      *httpapi.Time          `json:"started_at"`
+	FinishedAt     *httpapi.Time          `json:"finished_at"`
+	ErasedAt       *httpapi.Time          `json:"erased_at"`
+	Duration       *float64               `json:"duration"`
+	QueuedDuration float64                `json:"queued_duration"`
+	Archived       bool                   `json:"archived"`
+	User           *user.Profile          `json:"user"`
+	Commit         *repository.CommitForm `json:"commit"`
+	Pipeline       basicForm              `json:"pipeline"`
+	FailureReason  *Reason                `json:"failure_reason,omitempty"`
+	WebURL         string                 `json:"web_url"`
+	Project        jobProject             `json:"project"`
 }
 
 // JobForm is a build on the wire.
@@ -248,7 +207,7 @@ func (s *Service) commonForm(a *around, j *Job) commonForm {
 		}
 	}
 	if c := a.commits[pl.SHA]; c != nil {
-		f.Commit = s.commitForm(a.project, c)
+		f.Commit = new(s.deps.Repositories.CommitForm(a.project, c))
 	}
 	return f
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/gitstore"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
@@ -103,7 +104,7 @@ type refArchiveParams struct {
 // latestBuild is the job of a name in the latest successful pipeline of a ref,
 // or in one of its children.
 func (s *Service) latestBuild(ctx context.Context, p *project.Project, ref, name string) (*Job, error) {
-	pl, err := found(postgres.One[Pipeline](ctx, s.deps.DB, sqlLatestSuccessful, p.ID, shortRef(ref)))
+	pl, err := found(postgres.One[Pipeline](ctx, s.deps.DB, sqlLatestSuccessful, p.ID, gitstore.ShortRef(ref)))
 	if err != nil {
 		return nil, err
 	}

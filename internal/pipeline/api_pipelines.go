@@ -51,9 +51,15 @@ func (s *Service) pipelineEndpoints() []httpapi.Endpoint {
 	}
 }
 
-type listedForm struct {
+// ListedForm is a pipeline in a list of them.
+type ListedForm struct {
 	basicForm
 	Name *string `json:"name"`
+}
+
+// ListedForm presents a pipeline of a list to somebody who may see it.
+func (s *Service) ListedForm(p *project.Project, pl *Pipeline) ListedForm {
+	return ListedForm{s.basicForm(p, pl), pl.Name}
 }
 
 type detailedStatus struct {
@@ -68,8 +74,8 @@ type detailedStatus struct {
 	Favicon      string  `json:"favicon"`
 }
 
-// fullForm is a pipeline by itself.
-type fullForm struct {
+// FullForm is a pipeline by itself, on the wire.
+type FullForm struct {
 	basicForm
 	BeforeSHA      string         `json:"before_sha"`
 	Tag            bool           `json:"tag"`
@@ -148,8 +154,9 @@ func (s *Service) Ran(ctx context.Context, pipelineIDs ...int64) (map[int64]time
 	return ran, nil
 }
 
-func (s *Service) fullForm(ctx context.Context, p *project.Project, pl *Pipeline) (fullForm, error) {
-	f := fullForm{
+// FullForm presents a pipeline to somebody who may see it.
+func (s *Service) FullForm(ctx context.Context, p *project.Project, pl *Pipeline) (FullForm, error) {
+	f := FullForm{
 		basicForm: s.basicForm(p, pl), BeforeSHA: pl.BeforeSHA, Tag: pl.Tag, YAMLErrors: pl.YAMLErrors, StartedAt: httpapi.At(pl.StartedAt),
 		FinishedAt: httpapi.At(pl.FinishedAt), CommittedAt: httpapi.At(pl.CommittedAt), Name: pl.Name,
 	}
@@ -189,11 +196,11 @@ func (s *Service) fullForm(ctx context.Context, p *project.Project, pl *Pipeline
 	return f, nil
 }
 
-func (s *Service) presentFull(ctx context.Context, p *project.Project, pl *Pipeline, err error) (fullForm, error) {
+func (s *Service) presentFull(ctx context.Context, p *project.Project, pl *Pipeline, err error) (FullForm, error) {
 	if err != nil {
-		return fullForm{}, err
+		return FullForm{}, err
 	}
-	return s.fullForm(ctx, p, pl)
+	return s.FullForm(ctx, p, pl)
 }
 
 type listParams struct {
@@ -215,8 +222,8 @@ type listParams struct {
 	Sort          string            `param:"sort" default:"desc" enum:"asc,desc" doc:"Direction of the order"`
 }
 
-func (s *Service) handleList(ctx context.Context, call httpapi.Call[*project.Project, listParams]) (httpapi.List[listedForm], error) {
-	var none httpapi.List[listedForm]
+func (s *Service) handleList(ctx context.Context, call httpapi.Call[*project.Project, listParams]) (httpapi.List[ListedForm], error) {
+	var none httpapi.List[ListedForm]
 	in := call.Params
 	req, err := in.Request()
 	if err != nil {
@@ -230,7 +237,7 @@ func (s *Service) handleList(ctx context.Context, call httpapi.Call[*project.Pro
 	if in.Username != "" {
 		u, err := s.deps.Users.FindByUsername(ctx, in.Username)
 		if fault.Is(err, fault.NotFound) {
-			return httpapi.List[listedForm]{Request: req}, nil
+			return httpapi.List[ListedForm]{Request: req}, nil
 		}
 		if err != nil {
 			return none, err
@@ -238,7 +245,7 @@ func (s *Service) handleList(ctx context.Context, call httpapi.Call[*project.Pro
 		f.UserID = &u.ID
 	}
 	res, err := s.List(ctx, call.Subject.ID, f, req)
-	return httpapi.ListOf(req, res, func(pl Pipeline) listedForm { return listedForm{s.basicForm(call.Subject, &pl), pl.Name} }), err
+	return httpapi.ListOf(req, res, func(pl Pipeline) ListedForm { return s.ListedForm(call.Subject, &pl) }), err
 }
 
 type latestParams struct {
@@ -246,43 +253,49 @@ type latestParams struct {
 	RefName string `param:"ref" doc:"Branch or tag; the default branch when empty"`
 }
 
-func (s *Service) handleLatest(ctx context.Context, call httpapi.Call[*project.Project, latestParams]) (fullForm, error) {
+func (s *Service) handleLatest(ctx context.Context, call httpapi.Call[*project.Project, latestParams]) (FullForm, error) {
 	pl, err := s.Latest(ctx, call.Subject, call.Params.RefName)
 	return s.presentFull(ctx, call.Subject, pl, err)
 }
 
-func (s *Service) handleGet(ctx context.Context, call httpapi.Call[*project.Project, pipelineRef]) (fullForm, error) {
+func (s *Service) handleGet(ctx context.Context, call httpapi.Call[*project.Project, pipelineRef]) (FullForm, error) {
 	pl, err := s.Find(ctx, call.Subject.ID, call.Params.PipelineID)
 	return s.presentFull(ctx, call.Subject, pl, err)
 }
 
-type variableParams struct {
+// VariableParams are what somebody says of a variable.
+type VariableParams struct {
 	Key   string `param:"key" required:"true" doc:"Name of the variable"`
 	Value string `param:"value" required:"true" bytes:"1048576" doc:"Value of the variable"`
 	Type  string `param:"variable_type" default:"env_var" enum:"env_var,file" doc:"How jobs see it"`
 }
 
+// Variable is the variable that is meant.
+func (p VariableParams) Variable() Variable {
+	return Variable{Key: p.Key, Value: p.Value, File: p.Type == "file"}
+}
+
 type createParams struct {
 	project.Ref
 	RefName   string           `param:"ref" required:"true" doc:"Branch or tag"`
-	Variables []variableParams `param:"variables" doc:"Variables of the pipeline"`
+	Variables []VariableParams `param:"variables" doc:"Variables of the pipeline"`
 }
 
-func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[*project.Project, createParams]) (fullForm, error) {
+func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[*project.Project, createParams]) (FullForm, error) {
 	w := CreateRequest{Source: FromAPI, Ref: call.Params.RefName}
 	for _, v := range call.Params.Variables {
-		w.Variables = append(w.Variables, Variable{Key: v.Key, Value: v.Value, File: v.Type == "file"})
+		w.Variables = append(w.Variables, v.Variable())
 	}
 	pl, err := s.Create(ctx, call.Actor, call.Subject, w)
 	return s.presentFull(ctx, call.Subject, pl, err)
 }
 
-func (s *Service) handleRetry(ctx context.Context, call httpapi.Call[*project.Project, pipelineRef]) (fullForm, error) {
+func (s *Service) handleRetry(ctx context.Context, call httpapi.Call[*project.Project, pipelineRef]) (FullForm, error) {
 	pl, err := s.RetryPipeline(ctx, call.Actor, call.Subject, call.Params.PipelineID)
 	return s.presentFull(ctx, call.Subject, pl, err)
 }
 
-func (s *Service) handleCancel(ctx context.Context, call httpapi.Call[*project.Project, pipelineRef]) (fullForm, error) {
+func (s *Service) handleCancel(ctx context.Context, call httpapi.Call[*project.Project, pipelineRef]) (FullForm, error) {
 	pl, err := s.CancelPipeline(ctx, call.Actor, call.Subject, call.Params.PipelineID)
 	return s.presentFull(ctx, call.Subject, pl, err)
 }
@@ -291,22 +304,24 @@ func (s *Service) handleDelete(ctx context.Context, call httpapi.Call[*project.P
 	return httpapi.NoContent{}, s.Delete(ctx, call.Subject, call.Params.PipelineID)
 }
 
-type variableForm struct {
+// VariableForm is a variable on the wire.
+type VariableForm struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 	Type  string `json:"variable_type"`
 	Raw   bool   `json:"raw"`
 }
 
-func newVariableForm(v Variable) variableForm {
+// Form presents a variable to somebody who may read it.
+func (v Variable) Form() VariableForm {
 	kind := "env_var"
 	if v.File {
 		kind = "file"
 	}
-	return variableForm{Key: v.Key, Value: v.Value, Type: kind, Raw: v.Raw}
+	return VariableForm{Key: v.Key, Value: v.Value, Type: kind, Raw: v.Raw}
 }
 
-func (s *Service) handleVariables(ctx context.Context, call httpapi.Call[*project.Project, pipelineRef]) ([]variableForm, error) {
+func (s *Service) handleVariables(ctx context.Context, call httpapi.Call[*project.Project, pipelineRef]) ([]VariableForm, error) {
 	pl, err := s.Find(ctx, call.Subject.ID, call.Params.PipelineID)
 	if err != nil {
 		return nil, err
@@ -323,9 +338,9 @@ func (s *Service) handleVariables(ctx context.Context, call httpapi.Call[*projec
 		return nil, fault.New(fault.Forbidden)
 	}
 	vars, err := s.VariablesOf(ctx, s.deps.DB, pl.ID)
-	forms := []variableForm{}
+	forms := []VariableForm{}
 	for _, v := range vars {
-		forms = append(forms, newVariableForm(v))
+		forms = append(forms, v.Form())
 	}
 	return forms, err
 }

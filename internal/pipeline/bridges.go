@@ -169,7 +169,7 @@ func (s *Service) forwarded(ctx context.Context, p *project.Project, parent *Pip
 	if err != nil {
 		return passedOn{}, err
 	}
-	protected, err := s.deps.Repositories.ProtectedRef(ctx, s.deps.DB, p.ID, parent.Ref, parent.Tag)
+	protected, err := s.deps.Protection.ProtectedRef(ctx, s.deps.DB, p.ID, parent.Ref, parent.Tag)
 	if err != nil {
 		return passedOn{}, err
 	}
@@ -230,7 +230,7 @@ func (s *Service) target(
 	if !access.Holds(by, access.CreatePipeline, p.Target()) {
 		return nil, InsufficientBridgeRights, nil
 	}
-	may, err := s.deps.Repositories.MayUpdateRef(ctx, by, p, w.Ref, false)
+	may, err := s.deps.Protection.MayUpdateRef(ctx, by, p, w.Ref, false)
 	if err == nil && !may {
 		return nil, InsufficientBridgeRights, nil
 	}
@@ -258,6 +258,28 @@ func (s *Service) checkTree(ctx context.Context, parent *Pipeline, target *proje
 		return LoopDetected, nil
 	}
 	return "", err
+}
+
+// CreateByJob makes a pipeline that a job asked for, below the pipeline of the job: a
+// job that starts its own project again and again comes to an end like a bridge
+// that does so.
+func (s *Service) CreateByJob(ctx context.Context, by access.Actor, p *project.Project, jobID int64, w CreateRequest) (*Pipeline, error) {
+	job, err := s.KnownJob(ctx, s.deps.DB, jobID)
+	if err != nil {
+		return nil, err
+	}
+	if w.parent, err = s.ByID(ctx, s.deps.DB, job.PipelineID); err != nil {
+		return nil, err
+	}
+	w.Source = FromPipeline
+	why, err := s.checkTree(ctx, w.parent, p, &w)
+	if err != nil {
+		return nil, err
+	}
+	if why != "" {
+		return nil, refused("The pipeline would follow from itself too often: " + string(why))
+	}
+	return s.Create(ctx, by, p, w)
 }
 
 // Mirror lets a bridge that waits for its pipeline end as that did, and go on

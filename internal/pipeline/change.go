@@ -260,7 +260,7 @@ func (t *lockedPipeline) tell(ctx context.Context) error {
 				if lineage, err = postgres.Value[[]int64](ctx, t.tx, sqlLineage, t.pipeline.ProjectID); err != nil {
 					return err
 				}
-				if protected, err = t.s.deps.Repositories.ProtectedRef(ctx, t.tx, t.pipeline.ProjectID, t.pipeline.Ref, t.pipeline.Tag); err != nil {
+				if protected, err = t.s.deps.Protection.ProtectedRef(ctx, t.tx, t.pipeline.ProjectID, t.pipeline.Ref, t.pipeline.Tag); err != nil {
 					return err
 				}
 			}

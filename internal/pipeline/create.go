@@ -231,7 +231,7 @@ func (s *Service) createContext(ctx context.Context, by access.Actor, p *project
 	if err != nil {
 		return nil, err
 	}
-	may, err := s.deps.Repositories.MayUpdateRef(ctx, by, p, name, tag)
+	may, err := s.deps.Protection.MayUpdateRef(ctx, by, p, name, tag)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +249,7 @@ func (s *Service) createContext(ctx context.Context, by access.Actor, p *project
 	if err := s.checkRate(ctx, by, p, string(commit.ID)); err != nil {
 		return nil, err
 	}
-	protected, err := s.deps.Repositories.ProtectedRef(ctx, s.deps.DB, p.ID, name, tag)
+	protected, err := s.deps.Protection.ProtectedRef(ctx, s.deps.DB, p.ID, name, tag)
 	if err != nil {
 		return nil, err
 	}
@@ -311,6 +311,9 @@ func (s *Service) resolve(ctx context.Context, repo *gitstore.Repo, w *CreateReq
 
 var keyForm = regexp.MustCompile(`^[A-Za-z0-9_]{1,255}$`)
 
+// ValidKey reports whether a variable may be called so.
+func ValidKey(key string) bool { return keyForm.MatchString(key) }
+
 // checkVariables refuses variables that nobody may give, and names twice given.
 func (s *Service) checkVariables(by access.Actor, p *project.Project, vars []Variable) error {
 	if len(vars) == 0 {
@@ -325,7 +328,7 @@ func (s *Service) checkVariables(by access.Actor, p *project.Project, vars []Var
 	seen, twice := map[string]bool{}, []string(nil)
 	for _, v := range vars {
 		switch {
-		case !keyForm.MatchString(v.Key):
+		case !ValidKey(v.Key):
 			return refused("Variables key can contain only letters, digits and '_'.")
 		case len(v.Value) > maxValue:
 			return refused("Variables value is too long")

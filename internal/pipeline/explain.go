@@ -251,7 +251,7 @@ func (s *Service) Whys(ctx context.Context, p *project.Project, pl *Pipeline, la
 		if c.Facts.GroupIDs, err = postgres.Value[[]int64](ctx, s.deps.DB, sqlLineage, p.ID); err != nil {
 			return nil, err
 		}
-		if c.Facts.Protected, err = s.deps.Repositories.ProtectedRef(ctx, s.deps.DB, p.ID, pl.Ref, pl.Tag); err != nil {
+		if c.Facts.Protected, err = s.deps.Protection.ProtectedRef(ctx, s.deps.DB, p.ID, pl.Ref, pl.Tag); err != nil {
 			return nil, err
 		}
 		if c.Runners, err = s.deps.Runners.Serving(ctx, c.Facts, maxServing); err != nil {

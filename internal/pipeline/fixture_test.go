@@ -3,8 +3,7 @@ package pipeline_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,30 +13,23 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/artifact"
+	"stithy/internal/core/coretest"
 	"stithy/internal/gitstore"
 	"stithy/internal/group"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi/httpapitest"
-	"stithy/internal/kit/wire"
 	"stithy/internal/pipeline"
 	"stithy/internal/platform/blob"
-	"stithy/internal/platform/clock"
-	"stithy/internal/platform/jobqueue"
-	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/postgres/postgrestest"
-	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
 	"stithy/internal/project/projecttest"
+	"stithy/internal/protection"
 	"stithy/internal/repository"
 	"stithy/internal/repository/repositorytest"
 	"stithy/internal/runner"
 	"stithy/internal/setting"
-	"stithy/internal/setting/settingtest"
-	"stithy/internal/token"
-	"stithy/internal/token/tokentest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 	"stithy/internal/variable"
@@ -52,7 +44,6 @@ type fixture struct {
 	store        *gitstore.Store
 	repo         *gitstore.Repo
 	settings     *setting.Service
-	users        *user.Service
 	projects     *project.Service
 	repositories *repository.Service
 	artifacts    *artifact.Service
@@ -75,69 +66,48 @@ test: {stage: test, script: [make test]}
 
 func newFixture(t testing.TB, config string) *fixture {
 	t.Helper()
-	w := &fixture{
-		db: postgrestest.New(t), store: repositorytest.Store(t), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC),
-		people: map[access.Role]*user.User{},
-	}
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	now := clock.Clock(func() time.Time {
+	w := &fixture{store: repositorytest.Store(t), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC), people: map[access.Role]*user.User{}}
+	c := coretest.New(t, coretest.Clock(func() time.Time {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return w.now
-	})
-	names := wire.Names{Service: "svc", Errors: "errsvc"}
-	w.settings = settingtest.New(t, w.db)
-	queue, err := jobqueue.New(w.db, jobqueue.NewRegistry(), log, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
+	w.db, w.settings, w.projects = c.DB, c.Settings, c.Projects
 	blobs, err := blob.Open("", t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, box := bus.New(), secretbox.Random()
-	const base = "https://forge.example"
-	w.users = user.New(user.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Hasher: secretbox.NewHasher(1), Clock: now, Log: log,
-		ExternalURL: &url.URL{Scheme: "https", Host: "forge.example"}, Names: names,
-	})
-	tokens := token.New(token.Deps{
-		DB: w.db, Bus: events, Box: box, Settings: w.settings, Users: w.users, Clock: now, Log: log, ExternalURL: &url.URL{Scheme: "https", Host: "forge.example"}, Names: names,
-		OAuth: tokentest.NoResolver{}, Jobs: tokentest.NoResolver{},
-	})
-	groups := group.New(group.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Clock: now, Log: log, ExternalURL: base,
-		Projects: grouptest.NoProjects{},
-	})
-	w.projects = project.New(project.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Groups: groups, Clock: now, Log: log,
-		ExternalURL: base, Names: names,
-		Outbound: &outbound.Guard{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
+	var protected struct{ protection.Repositories }
+	rules := protection.New(protection.Deps{
+		DB: c.DB, Bus: c.Bus, Settings: c.Settings, Projects: c.Projects, Clock: c.Clock, Repositories: &protected,
 	})
 	w.repositories = repository.New(repository.Deps{
-		DB: w.db, Bus: events, Queue: queue, Settings: w.settings, Users: w.users, Projects: w.projects, Store: w.store,
-		Storages: []string{"default"}, Clock: now, Log: log, ExternalURL: base, Names: names,
-		Box: secretbox.Random(), Outbound: &outbound.Guard{}, Tokens: &token.Service{}, LargeFiles: repositorytest.NoLargeFiles{},
+		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens, Projects: c.Projects, Box: c.Box,
+		Outbound: c.Outbound, Store: w.store, Storages: []string{"default"}, Clock: c.Clock, Log: c.Log, ExternalURL: c.ExternalURL.String(),
+		Names: c.Instance.Names, Protection: rules, LargeFiles: repositorytest.NoLargeFiles{},
 	})
-	w.artifacts = artifact.New(artifact.Deps{DB: w.db, Queue: queue, Blobs: blobs, Box: box, Settings: w.settings, Clock: now, Log: log})
+	protected.Repositories = w.repositories
+	w.artifacts = artifact.New(artifact.Deps{
+		DB: c.DB, Queue: c.Queue, Blobs: blobs, Box: c.Box, Settings: c.Settings, Clock: c.Clock, Log: c.Log,
+	})
 	w.runners = runner.New(runner.Deps{
-		DB: w.db, Bus: events, Box: box, Settings: w.settings, Groups: groups, Projects: w.projects, Clock: now, Log: log, ExternalURL: base, Names: names,
+		DB: c.DB, Bus: c.Bus, Box: c.Box, Settings: c.Settings, Groups: c.Groups, Projects: c.Projects, Clock: c.Clock, Log: c.Log,
+		ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names,
 	})
-	w.variables = variable.New(variable.Deps{DB: w.db, Bus: events, Box: box, Clock: now, Settings: w.settings})
+	w.variables = variable.New(variable.Deps{DB: c.DB, Bus: c.Bus, Box: c.Box, Clock: c.Clock, Settings: c.Settings, Owners: c.Owners})
 	w.Service = pipeline.New(pipeline.Deps{
-		DB: w.db, Bus: events, Queue: queue, Box: box, Settings: w.settings, Users: w.users, Tokens: tokens, Groups: groups, Projects: w.projects,
-		Repositories: w.repositories, Variables: w.variables, Artifacts: w.artifacts, Runners: w.runners, Clock: now, Log: log, ExternalURL: base, Names: names,
-		Outbound:  outbound.New(func() outbound.Rules { return outbound.Rules{} }),
-		JobTokens: noJobTokens{},
+		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens, Groups: c.Groups,
+		Projects: c.Projects, Protection: rules, Repositories: w.repositories, Variables: w.variables, Artifacts: w.artifacts, Runners: w.runners,
+		Outbound: c.Outbound, Clock: c.Clock, Log: c.Log, ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names, Schedules: noSchedules{},
 	})
-	bus.On(events, w.OnPushed)
-	events.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
+	bus.On(c.Bus, w.OnPushed)
+	c.Bus.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.told = append(w.told, e)
 		return nil
 	})
-	w.Client = httpapitest.Serve(t, append(w.Endpoints(), w.repositories.Endpoints()...)...)
+	w.Client = httpapitest.Serve(t, slices.Concat(w.Endpoints(), rules.Endpoints(), w.repositories.Endpoints())...)
 	w.root = usertest.New(t, w.db, usertest.Named("root"), usertest.Admin())
 	w.home = grouptest.New(t, w.db, grouptest.Named("house"), grouptest.Visible(access.Public))
 	w.project = projecttest.New(t, w.db, w.home.ID, projecttest.Named("forge"), projecttest.Visible(access.Public))
@@ -154,10 +124,10 @@ func newFixture(t testing.TB, config string) *fixture {
 	return w
 }
 
-// noJobTokens knows no token of a job.
-type noJobTokens struct{}
+// noSchedules knows no schedule.
+type noSchedules struct{}
 
-func (noJobTokens) Caller(context.Context, string) (*pipeline.Caller, error) { return nil, nil }
+func (noSchedules) Owner(context.Context, int64) (*int64, error) { return nil, nil }
 
 func (w *fixture) as(t testing.TB, role access.Role) *httpapitest.Client {
 	t.Helper()
@@ -355,7 +325,3 @@ func (w *fixture) archiveAfter(t testing.TB, age string) {
 		t.Fatal(err)
 	}
 }
-
-type scheduleArgs pipeline.ScheduleArgs
-
-func (a scheduleArgs) args() pipeline.ScheduleArgs { return pipeline.ScheduleArgs(a) }

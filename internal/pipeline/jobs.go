@@ -117,33 +117,12 @@ type UnlockArgs struct {
 // Kind names the job.
 func (UnlockArgs) Kind() string { return "pipeline_unlock_files" }
 
-// ScheduleArgs names a schedule that is to run, and as whom.
-type ScheduleArgs struct {
-	ScheduleID int64 `json:"schedule_id"`
-	UserID     int64 `json:"user_id"`
-}
-
-// Kind names the job.
-func (ScheduleArgs) Kind() string { return "pipeline_schedule" }
-
-// Apart shares the reading of configurations by person.
-func (a ScheduleArgs) Apart() (queue string, share int64) { return jobqueue.Pipelines, a.UserID }
-
-// TickArgs asks for a look at the clock.
-type TickArgs struct{}
-
-// Kind names the job.
-func (TickArgs) Kind() string { return "pipeline_schedule_tick" }
-
 // Register adds the room's workers.
 func (s *Service) Register(r *jobqueue.Registry) {
 	jobqueue.Register(r, s.FromPush)
 	jobqueue.Register(r, s.KeepRef)
 	jobqueue.Register(r, func(ctx context.Context, a SupersedeArgs) error { return s.Supersede(ctx, a.PipelineID) })
 	jobqueue.Register(r, s.cancelDownstream)
-	jobqueue.Register(r, s.FromSchedule)
-	jobqueue.Register(r, func(ctx context.Context, _ TickArgs) error { return s.Tick(ctx) })
-	r.Every(30*time.Second, TickArgs{})
 	jobqueue.RegisterTimeout(r, time.Hour, func(ctx context.Context, a ClearArgs) error { return s.ClearFiles(ctx, a.ProjectID) })
 	jobqueue.Register(r, func(ctx context.Context, a ServeArgs) error { return s.Serve(ctx, a.GroupID) })
 	jobqueue.Register(r, func(ctx context.Context, a BridgeArgs) error { return s.Bridge(ctx, a.JobID) })
@@ -236,7 +215,7 @@ func pushVariables(options []string) []Variable {
 			continue
 		}
 		key, value, ok := strings.Cut(strings.Trim(text, `"`), "=")
-		if ok && keyForm.MatchString(key) {
+		if ok && ValidKey(key) {
 			vars = append(vars, Variable{Key: key, Value: value})
 		}
 	}

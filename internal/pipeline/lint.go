@@ -59,11 +59,11 @@ func (s *Service) Lint(ctx context.Context, by access.Actor, p *project.Project,
 	case err != nil:
 		return nil, err
 	}
-	name, tag := shortRef(ref), strings.HasPrefix(ref, gitstore.Tags)
+	name, tag := gitstore.ShortRef(ref), strings.HasPrefix(ref, gitstore.Tags)
 	if _, err := repo.Ref(ctx, gitstore.Tags+ref); err == nil {
 		tag = true
 	}
-	if c.protected, err = s.deps.Repositories.ProtectedRef(ctx, s.deps.DB, p.ID, name, tag); err != nil {
+	if c.protected, err = s.deps.Protection.ProtectedRef(ctx, s.deps.DB, p.ID, name, tag); err != nil {
 		return nil, err
 	}
 	c.pipeline = Pipeline{

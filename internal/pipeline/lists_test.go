@@ -89,28 +89,3 @@ func TestAConfigurationThatIsTooLargeIsSaidToBe(t *testing.T) {
 		t.Error(r.Body, err)
 	}
 }
-
-// Developers may play the schedules of others, on refs that they may update. What
-// the owner gave to it is not shown to them for that.
-func TestCI04_WhoPlaysAScheduleIsNotShownItsVariables(t *testing.T) {
-	t.Parallel()
-	w := newFixture(t, simple)
-	r := w.as(t, access.Maintainer).Do(t, "POST", w.at("/pipeline_schedules"), url.Values{"description": {"d"}, "ref": {"main"}, "cron": {"0 1 * * *"}}).WantStatus(t, 201)
-	id := httpapitest.JSON[struct{ ID int64 }](t, r).ID
-	w.as(t, access.Maintainer).Do(t, "POST", w.at("/pipeline_schedules/%d/variables", id), url.Values{"key": {"K"}, "value": {"canary"}}).WantStatus(t, 201)
-	who := w.people[access.Developer].ID
-	if err := w.FromSchedule(t.Context(), pipeline.ScheduleArgs{ScheduleID: id, UserID: who}); err != nil {
-		t.Fatal(err)
-	}
-	pl, err := w.Latest(t.Context(), w.project, "main")
-	if err != nil || pl.UserID == nil || *pl.UserID != who || pl.Source != pipeline.FromSchedule {
-		t.Fatalf("%+v, %v", pl, err)
-	}
-	path := w.at("/pipelines/%d/variables", pl.ID)
-	w.as(t, access.Developer).Do(t, "GET", path, nil).WantStatus(t, 403)
-	w.as(t, access.Maintainer).Do(t, "GET", path, nil).WantStatus(t, 200)
-	w.exec(t, `update pipeline_schedules set owner_id = $1`, who)
-	w.as(t, access.Developer).Do(t, "GET", path, nil).WantStatus(t, 200)
-	w.exec(t, `delete from pipeline_schedules`)
-	w.as(t, access.Developer).Do(t, "GET", path, nil).WantStatus(t, 403)
-}

@@ -1,19 +1,18 @@
 // Package pipeline owns pipelines and the jobs in them: how they come to be
 // from a push, a person, a schedule, a trigger token or another pipeline, every
-// change of their status, what people do to them, schedules, trigger tokens,
-// resource groups, and environments as far as jobs name them.
+// change of their status, what people do to them, resource groups, and
+// environments as far as jobs name them.
 //
 // Nobody else writes the status of a job. Whoever changes one locks its
 // pipeline first; what follows is computed by the pure functions of status.go
 // and written in the same transaction.
 //
 // It does not own the language of the configuration (ciconfig), variables of
-// projects and groups (variable), logs and files (artifact), nor which runner
-// gets which job (dispatch).
+// projects and groups (variable), logs and files (artifact), schedules and
+// trigger tokens (schedule), nor which runner gets which job (dispatch).
 //
 // Tables: pipelines, pipeline_counters, pipeline_variables, jobs, job_specs,
-// job_variables, pipeline_schedules, pipeline_schedule_variables,
-// trigger_tokens, resource_groups, environments.
+// job_variables, resource_groups, environments.
 package pipeline
 
 import (

@@ -4,6 +4,7 @@ const (
 	sqlPipelinesAmong = `select ` + pipelineColumns + ` from pipelines where id = any($1::bigint[])`
 
 	sqlLatest           = `select ` + pipelineColumns + ` from pipelines where project_id = $1 and ref = $2 and not child order by id desc limit 1`
+	sqlLatestOfSchedule = `select ` + pipelineColumns + ` from pipelines where schedule_id = $1 order by id desc limit 1`
 	sqlLatestSuccessful = `select ` + pipelineColumns + ` from pipelines
 		where project_id = $1 and ref = $2 and status = 'success' and not child order by id desc limit 1`
 	sqlNamedIn = `select ` + jobColumns + ` from jobs

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,6 +27,7 @@ import (
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
+	"stithy/internal/protection"
 	"stithy/internal/repository"
 	"stithy/internal/runner"
 	"stithy/internal/setting"
@@ -47,6 +47,7 @@ type Deps struct {
 	Tokens       *token.Service
 	Groups       *group.Service
 	Projects     *project.Service
+	Protection   *protection.Service
 	Repositories *repository.Service
 	Variables    *variable.Service
 	Artifacts    *artifact.Service
@@ -56,7 +57,7 @@ type Deps struct {
 	Log          *slog.Logger
 	ExternalURL  string
 	Names        wire.Names
-	JobTokens    JobTokens
+	Schedules    Schedules
 }
 
 // Service is the use cases of pipelines and jobs.
@@ -72,16 +73,10 @@ func New(d Deps) *Service {
 	return &Service{deps: deps.Complete(d), seats: fairshare.New(cores, cores), patience: 30 * time.Second}
 }
 
-// Caller is a job that starts a pipeline by its token.
-type Caller struct {
-	JobID int64
-	By    access.Actor // whom the token speaks for, nobody unless the job runs
-}
-
-// JobTokens is the room above that knows tokens of jobs.
-type JobTokens interface {
-	// Caller says which job a token is of, nil for none.
-	Caller(ctx context.Context, token string) (*Caller, error)
+// Schedules is the room above that makes pipelines at set times.
+type Schedules interface {
+	// Owner says whose a schedule is; nobody's once it is gone.
+	Owner(ctx context.Context, scheduleID int64) (*int64, error)
 }
 
 var errMissing = fault.WithMessage(fault.NotFound, "404 Not found")
@@ -112,7 +107,13 @@ func (s *Service) Latest(ctx context.Context, p *project.Project, ref string) (*
 	if ref == "" {
 		ref = s.deps.Projects.BranchOf(p)
 	}
-	return found(postgres.One[Pipeline](ctx, s.deps.DB, sqlLatest, p.ID, shortRef(ref)))
+	return found(postgres.One[Pipeline](ctx, s.deps.DB, sqlLatest, p.ID, gitstore.ShortRef(ref)))
+}
+
+// LatestOfSchedule reads the newest pipeline of a schedule, nil before the first.
+func (s *Service) LatestOfSchedule(ctx context.Context, scheduleID int64) (*Pipeline, error) {
+	pl, err := found(postgres.One[Pipeline](ctx, s.deps.DB, sqlLatestOfSchedule, scheduleID))
+	return pl, notFoundIsNil(err)
 }
 
 // FindJob reads a build or a bridge of a project.
@@ -205,16 +206,6 @@ func (s *Service) sourceFor(f *files, w *CreateRequest) ciconfig.Source {
 		return &childFiles{files: f, bridge: w.bridge}
 	}
 	return f
-}
-
-// shortRef is the name of a ref without its kind.
-func shortRef(ref string) string {
-	for _, kind := range []string{gitstore.Branches, gitstore.Tags} {
-		if short, ok := strings.CutPrefix(ref, kind); ok {
-			return short
-		}
-	}
-	return ref
 }
 
 // clearBatch keeps each transaction, and the locks that it takes, short.

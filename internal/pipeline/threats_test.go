@@ -12,7 +12,6 @@ import (
 
 	"stithy/internal/artifact"
 	"stithy/internal/kit/access"
-	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/pipeline"
 	"stithy/internal/project/projecttest"
 	"stithy/internal/repository/repositorytest"
@@ -81,17 +80,6 @@ func TestCI04_VariablesOfAPipelineAreForMaintainersAndWhoeverMadeIt(t *testing.T
 			t.Errorf("%s tells of a variable", below)
 		}
 	}
-	// The reference gives a schedule's variables to its owner and maintainers alone.
-	r := w.as(t, access.Maintainer).Do(t, "POST", w.at("/pipeline_schedules"), url.Values{"description": {"d"}, "ref": {"main"}, "cron": {"0 1 * * *"}}).WantStatus(t, 201)
-	id := httpapitest.JSON[struct{ ID int64 }](t, r).ID
-	w.as(t, access.Maintainer).Do(t, "POST", w.at("/pipeline_schedules/%d/variables", id), url.Values{"key": {"K"}, "value": {"canary"}}).WantStatus(t, 201)
-	for role, sees := range map[access.Role]bool{access.Guest: false, access.Developer: false, access.Maintainer: true} {
-		r := w.as(t, role).Do(t, "GET", w.at("/pipeline_schedules/%d", id), nil).WantStatus(t, 200)
-		if strings.Contains(r.Body, "canary") != sees {
-			t.Errorf("for %d: %s", role, r.Body)
-		}
-	}
-	w.as(t, access.Developer).Do(t, "PUT", w.at("/pipeline_schedules/%d", id), url.Values{"ref": {"other"}}).WantStatus(t, 403)
 }
 
 func TestCI11_IncludesReadWhatThePersonMayReadAlone(t *testing.T) {

@@ -137,7 +137,7 @@ func (s *Service) VariablesFor(ctx context.Context, by access.Actor, on On) (var
 		return nil, false, nil
 	}
 	if on.Protected {
-		if may, err := s.deps.Repositories.MayUpdateRef(ctx, by, on.Project, on.Ref, on.Tag); err != nil || !may {
+		if may, err := s.deps.Protection.MayUpdateRef(ctx, by, on.Project, on.Ref, on.Tag); err != nil || !may {
 			return nil, false, err
 		}
 	}
@@ -170,6 +170,26 @@ func forConfig(all []variable.Variable) ciconfig.Variables {
 		vars = append(vars, ciconfig.Variable{Key: v.Key, Value: v.Value.Reveal(), Raw: v.Raw, File: v.Type == variable.File, Masked: v.Masked})
 	}
 	return vars
+}
+
+// giver is who gave a pipeline its variables: whoever made it, or the owner of the
+// schedule that it or the first of its line came from, whoever played that;
+// nobody once the schedule is gone.
+func (s *Service) giver(ctx context.Context, pl *Pipeline) (*int64, error) {
+	first := pl
+	if pl.RootID != nil {
+		var err error
+		if first, err = s.ByID(ctx, s.deps.DB, *pl.RootID); err != nil {
+			return nil, notFoundIsNil(err)
+		}
+	}
+	switch {
+	case first.Source != FromSchedule:
+		return pl.UserID, nil
+	case first.ScheduleID == nil:
+		return nil, nil
+	}
+	return s.deps.Schedules.Owner(ctx, *first.ScheduleID)
 }
 
 // createContext is all that decides what a pipeline holds.

@@ -1,4 +1,4 @@
-package pipeline
+package schedule
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Cron is when something is to happen, in five fields: minute, hour, day of the
+// cron is when something is to happen, in five fields: minute, hour, day of the
 // month, month, day of the week. Each is a set of numbers.
-type Cron struct {
+type cron struct {
 	minute, hour, day, month, weekday uint64
 	anyDay, anyWeekday                bool
 }
@@ -25,16 +25,16 @@ var cronWords = map[string]string{
 	"@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
-// ParseCron reads the five fields.
-func ParseCron(text string) (Cron, error) {
+// parseCron reads the five fields.
+func parseCron(text string) (cron, error) {
 	if word, known := cronWords[strings.ToLower(strings.TrimSpace(text))]; known {
 		text = word
 	}
 	fields := strings.Fields(text)
 	if len(fields) != 5 || len(text) > 255 {
-		return Cron{}, errCron
+		return cron{}, errCron
 	}
-	var c Cron
+	var c cron
 	var err error
 	for i, f := range []struct {
 		into     *uint64
@@ -42,7 +42,7 @@ func ParseCron(text string) (Cron, error) {
 		names    []string
 	}{{&c.minute, 0, 59, nil}, {&c.hour, 0, 23, nil}, {&c.day, 1, 31, nil}, {&c.month, 1, 12, monthNames}, {&c.weekday, 0, 7, dayNames}} {
 		if *f.into, err = cronField(strings.ToLower(fields[i]), f.min, f.max, f.names); err != nil {
-			return Cron{}, err
+			return cron{}, err
 		}
 	}
 	if c.weekday&(1<<7) != 0 { // Sunday has two numbers
@@ -105,23 +105,23 @@ func cronField(text string, least, most int, names []string) (set uint64, err er
 // the latest after eight years.
 const horizon = 9 * 366
 
-// Next is the first time after another, in a zone; false when there is none, as
-// on the 30th of February.
-func (c Cron) Next(after time.Time, zone *time.Location) (time.Time, bool) {
+// next is the first time after another, in a zone; false when there is none, as
+// on the 30th of February. Days are counted without the zone: there are some that
+// begin at one o'clock, and one that a zone left out.
+func (c cron) next(after time.Time, zone *time.Location) (time.Time, bool) {
 	t := after.In(zone).Truncate(time.Minute).Add(time.Minute)
-	day := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, zone)
-	for range horizon {
-		if c.onDay(day) {
+	first := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+	for n := range horizon {
+		if day := first.AddDate(0, 0, n); c.onDay(day) {
 			if at, ok := c.at(day, t); ok {
 				return at, true
 			}
 		}
-		day = time.Date(day.Year(), day.Month(), day.Day()+1, 0, 0, 0, 0, zone)
 	}
 	return time.Time{}, false
 }
 
-func (c Cron) onDay(day time.Time) bool {
+func (c cron) onDay(day time.Time) bool {
 	if c.month&(1<<int(day.Month())) == 0 {
 		return false
 	}
@@ -132,15 +132,16 @@ func (c Cron) onDay(day time.Time) bool {
 	return month || week // either of two that are named
 }
 
-// at is the first time of a day that is not before another. Hours that the clock
-// leaves out in spring have no time.
-func (c Cron) at(day, earliest time.Time) (time.Time, bool) {
+// at is the first time of a day that is not before another, where that is the
+// time. What the clock leaves out in spring has no time, and what it shows twice in
+// autumn has one.
+func (c cron) at(day, earliest time.Time) (time.Time, bool) {
 	for hours := c.hour; hours != 0; hours &= hours - 1 {
 		h := bits.TrailingZeros64(hours)
 		for minutes := c.minute; minutes != 0; minutes &= minutes - 1 {
 			m := bits.TrailingZeros64(minutes)
-			t := time.Date(day.Year(), day.Month(), day.Day(), h, m, 0, 0, day.Location())
-			if t.Hour() == h && t.Day() == day.Day() && !t.Before(earliest) {
+			t := time.Date(day.Year(), day.Month(), day.Day(), h, m, 0, 0, earliest.Location())
+			if t.Day() == day.Day() && t.Hour() == h && t.Minute() == m && !t.Before(earliest) {
 				return t, true
 			}
 		}
