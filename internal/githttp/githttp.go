@@ -50,6 +50,7 @@ type Deps struct {
 	Repositories *repository.Service
 	LFS          *lfs.Service
 	LargeFiles   *httpapi.Handler // the endpoints of LFS
+	Throttle     httpapi.Throttle
 	Clock        clock.Clock
 	Log          *slog.Logger
 	ExternalURL  *url.URL
@@ -199,6 +200,11 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.refuse(w, httpapi.Away(err))
 }
 
+// closed reports whether the administrator lets git in over SSH alone.
+func (d *Door) closed() bool {
+	return string(d.deps.Settings.Current().EnabledGitAccessProtocol) == "ssh"
+}
+
 func (d *Door) serve(w http.ResponseWriter, r *http.Request) error {
 	t, ok := parse(r.URL.EscapedPath())
 	if !ok {
@@ -214,7 +220,7 @@ func (d *Door) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if string(d.deps.Settings.Current().EnabledGitAccessProtocol) == "ssh" {
+	if d.closed() {
 		return errClosed
 	}
 	if !advertise && mediaType(r) != "application/x-"+string(service)+"-request" {

@@ -20,12 +20,21 @@ func (d *Door) serveLFS(w http.ResponseWriter, r *http.Request, t target) error 
 	if err != nil {
 		return err
 	}
-	httpapi.RecorderOf(r.Context()).SetRoute("/{project}.git/info/lfs", by.Actor)
+	about := httpapi.RecorderOf(r.Context())
+	about.SetRoute("/{project}.git/info/lfs", by.Actor)
+	if d.closed() && ticket == nil { // those who came over SSH fetch large files here
+		return errClosed
+	}
+	if id := by.Actor.ID(); id != 0 {
+		if rule, active := d.deps.Settings.LargeFileThrottle(); active && d.deps.Throttle.Over(r.Context(), w, rule, id, about.Address) {
+			return nil
+		}
+	}
 	service := gitstore.UploadPack
 	if d.deps.LargeFiles.Needs(r.Method, "/"+t.rest) == access.PushCode {
 		service = gitstore.ReceivePack
 	}
-	p, _, err := d.look(r.Context(), by, t.path)
+	p, err := d.lookLFS(r.Context(), by, ticket, t.path)
 	if fault.Is(err, fault.NotFound) {
 		if err = errProject; !by.known() {
 			err = errUnknown
@@ -43,31 +52,49 @@ func (d *Door) serveLFS(w http.ResponseWriter, r *http.Request, t target) error 
 	return nil
 }
 
+// lookLFS is look, and shows the project of its ticket to a deploy key that acts for nobody, whoever else may see it.
+func (d *Door) lookLFS(ctx context.Context, by visitor, ticket *lfs.Holder, path string) (*project.Project, error) {
+	if ticket == nil || by.known() {
+		p, _, err := d.look(ctx, by, path)
+		return p, err
+	}
+	id, err := d.deps.Projects.IDByPath(ctx, path)
+	if err == nil && id != ticket.ProjectID {
+		err = errProject
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.deps.Projects.Known(ctx, id)
+}
+
 // visit is what the visitor may do with the files of a project.
 func (d *Door) visit(ctx context.Context, by visitor, ticket *lfs.Holder, p *project.Project, service gitstore.Service) (lfs.Visit, error) {
 	v := lfs.Visit{Actor: by.Actor, Project: p}
+	writes := true
 	if ticket != nil {
 		if ticket.ProjectID != p.ID || (service == gitstore.ReceivePack && !ticket.Push) {
 			return v, errProject
 		}
-		if ticket.KeyID != 0 {
-			// Whether the key is still one of the project was asked with it.
+		if writes = ticket.Push; ticket.KeyID != 0 {
 			key, err := d.deps.DeployKeys.Find(ctx, p.ID, ticket.KeyID)
-			if err != nil || key.Expired(d.deps.Clock.Now()) {
-				return v, errUnknown
+			if fault.Is(err, fault.NotFound) || err == nil && key.Expired(d.deps.Clock.Now()) {
+				err = errUnknown
+			}
+			if err != nil {
+				return v, err
 			}
 			p.Role = max(p.Role, access.Reporter)
-			v.Push = key.CanPush && ticket.Push && repository.CheckAccess(by.Actor, p, gitstore.ReceivePack) == nil
-			return v, nil
+			writes = writes && key.CanPush
 		}
 	}
 	if err := repository.CheckAccess(by.Actor, p, service); err != nil {
-		if !by.known() {
+		if !by.known() && ticket == nil {
 			return v, errUnknown
 		}
 		return v, err
 	}
-	v.Push = repository.CheckAccess(by.Actor, p, gitstore.ReceivePack) == nil && (ticket == nil || ticket.Push)
+	v.Push = writes && repository.CheckAccess(by.Actor, p, gitstore.ReceivePack) == nil
 	return v, nil
 }
 

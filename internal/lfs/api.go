@@ -15,6 +15,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
+	"stithy/internal/platform/lifecycle"
 	"stithy/internal/project"
 )
 
@@ -22,7 +23,7 @@ import (
 const contentType = "application/vnd.git-lfs+json"
 
 const (
-	maxBody    = 4 << 20
+	maxBody    = 1 << 20  // clients ask for a hundred files at a time, in about 20 kB
 	maxStrange = 32 << 10 // from somebody who has not shown who they are
 	maxObjects = 1000     // in one batch; clients send a hundred
 	maxLocks   = 100      // on one page
@@ -397,12 +398,18 @@ func bind(x *httpapi.Request, params any) error {
 	if x.Actor.Credential.Kind == "" {
 		most = maxStrange
 	}
-	decoder := json.NewDecoder(http.MaxBytesReader(x.W, x.R.Body, most))
-	switch err := decoder.Decode(params); {
-	case err == nil || errors.Is(err, io.EOF):
-		return nil
+	text, err := io.ReadAll(http.MaxBytesReader(x.W, x.R.Body, most))
+	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
 		return fault.WithMessage(fault.TooLarge, "the body is too large")
+	case errors.Is(err, lifecycle.ErrSlow):
+		return err
+	case err == nil && len(text) == 0:
+		return nil
+	case err == nil && !httpapi.ModestJSON(text):
+		return fault.WithMessage(fault.TooLarge, "the body has too many elements")
+	case err == nil && json.Unmarshal(text, params) == nil:
+		return nil
 	}
 	return fault.WithMessage(fault.Unprocessable, "the body is not valid JSON")
 }
@@ -453,7 +460,10 @@ func fail(x *httpapi.Request, err error) (hidden error) {
 }
 
 func writeJSON(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", contentType)
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store") // it holds credentials of single files
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body)
 }

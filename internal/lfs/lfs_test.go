@@ -40,6 +40,7 @@ type fixture struct {
 	now         time.Time
 	mine, elses *project.Project
 	me, other   access.Actor
+	logged      bytes.Buffer
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -88,14 +89,19 @@ func (w *fixture) ask(by access.Actor, p *project.Project, method, path, body st
 }
 
 func (w *fixture) visit(v lfs.Visit, method, path, body string) reply {
+	rec := w.send(v, method, path, body, "application/vnd.git-lfs+json; charset=utf-8")
+	return reply{rec.Code, rec.Body.String()}
+}
+
+func (w *fixture) send(v lfs.Visit, method, path, body, media string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "/team/mine.git/"+path, strings.NewReader(body))
-	r.Header.Set("Content-Type", "application/vnd.git-lfs+json; charset=utf-8")
+	r.Header.Set("Content-Type", media)
 	r.Header.Set("Authorization", "Basic bWU6dG9rZW4=")
 	v.Rest, _, _ = strings.Cut(path, "?")
 	rec := httptest.NewRecorder()
-	server := &httpapi.Server{Dialect: w.Dialect(), Endpoints: w.Endpoints(), Log: slog.New(slog.DiscardHandler)}
+	server := &httpapi.Server{Dialect: w.Dialect(), Endpoints: w.Endpoints(), Log: slog.New(slog.NewTextHandler(&w.logged, nil))}
 	server.Handler().ServeHTTP(rec, r.WithContext(lfs.Within(r.Context(), v)))
-	return reply{rec.Code, rec.Body.String()}
+	return rec
 }
 
 func digest(body string) string {
@@ -106,6 +112,7 @@ func digest(body string) string {
 type plan struct {
 	Objects []struct {
 		OID     string
+		Size    int64
 		Actions map[string]struct {
 			Href   string
 			Header map[string]string
@@ -143,6 +150,11 @@ func TestAnObjectGoesInAndComesOut(t *testing.T) {
 	w.upload(t, w.mine, body)
 	if again := w.batch(t, w.mine, "upload", body).Objects[0]; len(again.Actions) != 0 || again.Error != nil {
 		t.Errorf("what is there is to be sent again: %+v", again)
+	}
+	var told plan // a client may be wrong about the size
+	w.ask(w.me, w.mine, "POST", "info/lfs/objects/batch", `{"operation":"download","objects":[{"oid":"`+digest(body)+`","size":1}]}`).into(t, &told)
+	if told.Objects[0].Size != int64(len(body)) {
+		t.Errorf("told of %d bytes", told.Objects[0].Size)
 	}
 	down := w.batch(t, w.mine, "download", body).Objects[0].Actions["download"]
 	if got := w.ask(w.me, w.mine, "GET", strings.TrimPrefix(down.Href, "https://forge.example/team/mine.git/"), ""); got != (reply{200, body}) {
@@ -340,6 +352,105 @@ func TestABatchOfOddThingsIsAnsweredAndBounded(t *testing.T) {
 	}
 }
 
+// What a client sends is counted before anything is built from it, and more closely where nobody knows who sends it.
+func TestABodyIsBoundedByWhoSendsIt(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	known := w.me
+	known.Credential.Kind = access.PersonalToken
+	const empty = `{"operation":"download","objects":[]}`
+	padded := func(size int) string { return empty + strings.Repeat(" ", size-len(empty)) }
+	objects := func(n int) string {
+		return `{"operation":"download","objects":[` + strings.TrimSuffix(strings.Repeat(`{"oid":"x","size":1},`, n), ",") + `]}`
+	}
+	for _, c := range []struct {
+		what string
+		by   access.Actor
+		body string
+		want int
+	}{
+		{"all that strangers may send", access.Actor{}, padded(32 << 10), 200},
+		{"more than strangers may send", access.Actor{}, padded(32<<10 + 1), 413},
+		{"all that others may send", known, padded(1 << 20), 200},
+		{"more than others may send", known, padded(1<<20 + 1), 413},
+		{"as many files as may be", known, objects(1000), 200},
+		{"one file more", known, objects(1001), 413},
+		{"many elements that nobody asked for", known, `{"operation":"download","objects":[],"x":[0` + strings.Repeat(",0", 50_000) + `]}`, 413},
+		{"deep elements that nobody asked for", known, `{"operation":"download","objects":[],"x":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`, 413},
+	} {
+		rec := w.send(lfs.Visit{Actor: c.by, Project: w.mine, Push: true}, "POST", "info/lfs/objects/batch", c.body, "application/vnd.git-lfs+json")
+		if rec.Code != c.want {
+			t.Errorf("%s: %d %.200s, want %d", c.what, rec.Code, rec.Body, c.want)
+		}
+	}
+}
+
+func TestABodyIsJSONAndSaysSo(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	for media, want := range map[string]int{
+		"application/vnd.git-lfs+json": 200, "application/vnd.git-lfs+json; charset=utf-8": 200, "application/json": 200,
+		"": 415, "text/plain": 415, "application/x-www-form-urlencoded": 415, "application/json; =": 415,
+	} {
+		for _, body := range []string{`{}`, ``} {
+			if rec := w.send(lfs.Visit{Actor: w.me, Project: w.mine, Push: true}, "POST", "info/lfs/locks/verify", body, media); rec.Code != want {
+				t.Errorf("%q as %q: %d %s, want %d", body, media, rec.Code, rec.Body, want)
+			}
+		}
+	}
+}
+
+// Browsers must neither guess what an answer is nor keep it: it holds credentials.
+func TestAnswersAreNeitherGuessedAtNorKept(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.upload(t, w.mine, "<script>")
+	visit := lfs.Visit{Actor: w.me, Project: w.mine, Push: true}
+	const media = "application/vnd.git-lfs+json"
+	for _, body := range []string{`{"operation":"download","objects":[]}`, `{`} {
+		h := w.send(visit, "POST", "info/lfs/objects/batch", body, media).Header()
+		if h.Get("Content-Type") != media || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %v", body, h)
+		}
+	}
+	h := w.send(visit, "GET", "svc-lfs/objects/"+digest("<script>"), "", "").Header()
+	if h.Get("Content-Type") != "application/octet-stream" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Content-Length") != "8" {
+		t.Errorf("a file: %v", h)
+	}
+	if rec := w.send(visit, "HEAD", "svc-lfs/objects/"+digest("<script>"), "", ""); rec.Code != http.StatusNotFound {
+		t.Errorf("HEAD: %d", rec.Code)
+	}
+}
+
+// What is wrong inside is for the log, and whoever waits is told when to come back.
+func TestAFailureInsideIsLoggedAndNotTold(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.upload(t, w.mine, "lost")
+	visit := lfs.Visit{Actor: w.me, Project: w.mine, Push: true}
+	if err := w.deps.Blobs.Delete(t.Context(), "lfs/"+digest("lost")[:2]+"/"+digest("lost")[2:4]+"/"+digest("lost")); err != nil {
+		t.Fatal(err)
+	}
+	rec := w.send(visit, "GET", "svc-lfs/objects/"+digest("lost"), "", "")
+	if rec.Code != http.StatusInternalServerError || rec.Body.String() != `{"message":"Internal error."}`+"\n" {
+		t.Errorf("bytes that are lost: %d %s", rec.Code, rec.Body)
+	}
+	if !strings.Contains(w.logged.String(), "blob: not found") {
+		t.Errorf("logged: %s", w.logged.String())
+	}
+	if _, err := w.db.Exec(t.Context(), `update lfs_objects set removing = true, left_at = created_at`); err != nil {
+		t.Fatal(err)
+	}
+	rec = w.send(visit, "PUT", "svc-lfs/objects/"+digest("lost")+"/4", "lost", "")
+	if rec.Code != http.StatusServiceUnavailable || rec.Header().Get("Retry-After") == "" {
+		t.Errorf("bytes that are taken away: %d %v", rec.Code, rec.Header())
+	}
+	rec = w.send(visit, "POST", "info/lfs/locks/999/unlock", `{}`, "application/json")
+	if rec.Code != http.StatusNotFound || rec.Body.String() != `{"message":"Not found."}`+"\n" {
+		t.Errorf("what is not there: %d %s", rec.Code, rec.Body)
+	}
+}
+
 func TestALockHoldsOthersOffUntilItIsTakenAway(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -355,6 +466,10 @@ func TestALockHoldsOthersOffUntilItIsTakenAway(t *testing.T) {
 	w.ask(w.other, w.mine, "POST", "info/lfs/locks/verify", `{}`).into(t, &sides)
 	if len(sides.Ours) != 0 || len(sides.Theirs) != 1 {
 		t.Errorf("%+v", sides)
+	}
+	w.ask(w.me, w.mine, "POST", "info/lfs/locks/verify", `{}`).into(t, &sides)
+	if len(sides.Ours) != 1 || len(sides.Theirs) != 0 {
+		t.Errorf("one's own: %+v", sides)
 	}
 	unlock := "info/lfs/locks/" + mine.Lock.ID + "/unlock"
 	for _, body := range []string{`{}`, `{"force":true}`} {
@@ -404,6 +519,31 @@ func TestLocksComeInPages(t *testing.T) {
 	var one struct{ Locks []struct{ Path string } }
 	if w.ask(w.me, w.mine, "GET", "info/lfs/locks?path=f3", "").into(t, &one); len(one.Locks) != 1 || one.Locks[0].Path != "f3" {
 		t.Errorf("%+v", one)
+	}
+	var first struct{ Locks []struct{ ID, Path string } }
+	w.ask(w.me, w.mine, "GET", "info/lfs/locks?limit=1", "").into(t, &first)
+	if w.ask(w.me, w.mine, "GET", "info/lfs/locks?id="+first.Locks[0].ID, "").into(t, &one); len(one.Locks) != 1 || one.Locks[0].Path != "f0" {
+		t.Errorf("by id: %+v", one)
+	}
+	var rest struct{ Ours []struct{ Path string } }
+	w.ask(w.me, w.mine, "POST", "info/lfs/locks/verify", `{"cursor":"`+first.Locks[0].ID+`","limit":2}`).into(t, &rest)
+	if len(rest.Ours) != 2 || rest.Ours[0].Path != "f1" {
+		t.Errorf("to verify: %+v", rest)
+	}
+	// A page has at most a hundred, whatever is asked for.
+	if _, err := w.db.Exec(t.Context(), `insert into lfs_locks (project_id, user_id, path, created_at)
+		select $1, $2, 'm' || n, now() from generate_series(1, 100) n`, w.mine.ID, w.me.ID()); err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range []string{"", "0", "-1", "101", "1000000"} {
+		var page struct {
+			Locks      []struct{ Path string }
+			NextCursor string `json:"next_cursor"`
+		}
+		w.ask(w.me, w.mine, "GET", "info/lfs/locks?limit="+limit, "").into(t, &page)
+		if len(page.Locks) != 100 || page.NextCursor == "" {
+			t.Errorf("limit %q: %d locks, next %q", limit, len(page.Locks), page.NextCursor)
+		}
 	}
 }
 
