@@ -89,6 +89,11 @@ func TestAPageShowsAllThatIsDeclared(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
+	for _, optional := range []string{"sort", "page"} {
+		if strings.Contains(text, optional+" required") {
+			t.Errorf("%s is said to be required", optional)
+		}
+	}
 	order := []string{"getThings", "postThings", "deleteThingsByThingId"}
 	for i := 1; i < len(order); i++ {
 		if strings.Index(page.Body.String(), order[i-1]) > strings.Index(page.Body.String(), order[i]) {

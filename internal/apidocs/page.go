@@ -3,9 +3,8 @@ package apidocs
 import (
 	"bytes"
 	"cmp"
-	_ "embed"
+	"context"
 	"fmt"
-	"html/template"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -19,12 +18,7 @@ import (
 	"stithy/internal/platform/httpfile"
 )
 
-//go:embed page.html
-var pageText string
-
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
-
-// page is what the template is given.
+// page is what is shown at one address.
 type page struct {
 	Title  string
 	Server string
@@ -32,6 +26,14 @@ type page struct {
 	Nouns  []noun
 	Noun   *noun  // nil on the first page
 	Base   string // from the page to those of the nouns
+}
+
+// heading is the title of the page in the browser.
+func (p page) heading() string {
+	if p.Noun == nil {
+		return p.Title
+	}
+	return p.Noun.Title + " · " + p.Title
 }
 
 type noun struct {
@@ -50,6 +52,14 @@ type endpoint struct {
 	Curl    string
 }
 
+// answer is what comes back, in words.
+func (e endpoint) answer() string {
+	if e.IsList {
+		return e.Answer + ", a page of a list"
+	}
+	return e.Answer
+}
+
 type param struct {
 	Name     string
 	Type     string
@@ -62,7 +72,7 @@ type param struct {
 
 func render(p page) httpfile.File {
 	var out bytes.Buffer
-	if err := pageTemplate.Execute(&out, p); err != nil {
+	if err := document(p).Render(context.Background(), &out); err != nil {
 		panic("apidocs: " + err.Error())
 	}
 	return httpfile.New("text/html; charset=utf-8", out.Bytes())

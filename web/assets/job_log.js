@@ -22,6 +22,18 @@
   addEventListener("hashchange", find);
   if (find() || !log.dataset.follow) return;
 
+  // What the head of the page says of the lines and of the time follows them.
+  const follows = document.getElementById("follows");
+  const took = document.getElementById("took");
+  const head = (ran) => {
+    const all = lines();
+    if (all.length) {
+      const [first, last] = [all[0].id.slice(1), all.at(-1).id.slice(1)];
+      for (const text of document.querySelectorAll(".lines")) text.textContent = `Lines ${first} to ${last} of ${last}`;
+    }
+    if (took && ran) took.textContent = ran;
+  };
+
   const most = 4000; // lines that the page may hold
   let next = Number(log.dataset.next);
   let fails = 0;
@@ -55,7 +67,7 @@
     if (document.hidden) return wait();
     try {
       const answer = await fetch(log.dataset.follow + "?from=" + next, { credentials: "same-origin", redirect: "error" });
-      if (answer.status >= 400 && answer.status < 500 && answer.status !== 429) return;
+      if (answer.status >= 400 && answer.status < 500 && answer.status !== 429) return stop();
       if (!answer.ok) throw new Error(answer.status);
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body;
       fails = 0;
@@ -63,14 +75,17 @@
       drop();
       merge(fresh, log);
       next = Number(answer.headers.get("Log-Next"));
+      head(answer.headers.get("Job-Took"));
       if (end) scrollTo(0, document.documentElement.scrollHeight);
       if (answer.headers.get("Log-Ended") || lines().length > most) return location.reload();
     } catch {
-      if (++fails > 20) return;
+      if (++fails > 20) return stop();
     }
     wait();
   };
 
+  const stop = () => (follows.hidden = true);
   const wait = () => setTimeout(look, 3000 * (1 + fails));
+  follows.hidden = false;
   wait();
 })();

@@ -21,7 +21,7 @@ func TestNothingThatAPageOfAnAccountShowsActs(t *testing.T) {
 	pagetest.NothingActs(t, "sessions", sessionsPage)
 	pagetest.NothingActs(t, "emails", emailsPage)
 	pagetest.NothingActs(t, "factors", factorsPage)
-	pagetest.NothingActs(t, "invitations", func(rows []invitationRow) templ.Component { return invitationsPage(rows, "/a") })
+	pagetest.NothingActs(t, "invitations", func(rows []invitationRow) templ.Component { return invitationsPage(rows, rows[0].Path, "/a") })
 	pagetest.NothingActs(t, "applications", applicationsPage)
 	pagetest.NothingActs(t, "new application", newApplication)
 	pagetest.NothingActs(t, "application", applicationPage)

@@ -5,13 +5,15 @@ import (
 	"strconv"
 	"strings"
 
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
 	"stithy/internal/web/page"
 )
 
 type invitationRow struct {
 	Kind, Path, Role, Inviter, Address string
 	Sent, Expires                      *page.DisplayTime
-	Accept, Decline                    *page.Form
+	Accept, Decline                    *page.Form // Accept is nil where that was just refused
 }
 
 // about says what the invitation is to, for whom and from whom.
@@ -23,7 +25,10 @@ func (r invitationRow) about() string {
 	return text
 }
 
-func showInvitations(x *request) error {
+func showInvitations(x *request) error { return invitations(x, http.StatusOK, 0, "") }
+
+// invitations shows what somebody is invited to, and what is wrong with accepting one of it.
+func invitations(x *request, status int, refused int64, problem string) error {
 	found, err := x.deps.Members.Received(x.Context(), x.account.ID)
 	if err != nil {
 		return err
@@ -31,13 +36,17 @@ func showInvitations(x *request) error {
 	var rows []invitationRow
 	for _, r := range found {
 		at, about := invitationsPath+"/"+strconv.FormatInt(r.ID, 10), "the invitation to "+r.Path
-		rows = append(rows, invitationRow{
+		row := invitationRow{
 			Kind: strings.ToLower(string(r.Kind)), Path: r.Path, Role: r.AccessLevel.String(), Inviter: r.Inviter, Address: r.InviteEmail,
 			Sent: x.Time(&r.CreatedAt), Expires: x.Time(r.ExpiresAt),
-			Accept: x.Button(at+"/accept", "Accept", page.Secondary, about), Decline: x.Button(at+"/decline", "Decline", page.Danger, about),
-		})
+			Decline: x.Button(at+"/decline", "Decline", page.Danger, about),
+		}
+		if r.ID != refused {
+			row.Accept = x.Button(at+"/accept", "Accept", page.Secondary, about)
+		}
+		rows = append(rows, row)
 	}
-	return x.Show(http.StatusOK, settings(x, "Invitations", invitationsPath), invitationsPage(rows, x.Link(emailsPath)))
+	return x.Show(status, settings(x, "Invitations", invitationsPath), invitationsPage(rows, problem, x.Link(emailsPath)))
 }
 
 func acceptInvitation(x *request) error {
@@ -46,6 +55,16 @@ func acceptInvitation(x *request) error {
 		return err
 	}
 	r, err := x.deps.Members.Accept(x.Context(), x.Actor, id)
+	if fault.Is(err, fault.Conflict) || fault.Is(err, fault.Rejected) {
+		role, failed := x.deps.Members.Standing(x.Context(), x.Actor, r)
+		if failed != nil {
+			return failed
+		}
+		if role > access.NoRole {
+			return invitations(x, http.StatusConflict, id, "You are already a member of "+r.Path+", with the role "+role.String()+
+				". The invitation changes nothing: decline it, or ask for another role.")
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/paging"
@@ -18,7 +17,7 @@ func keyForm(x *request) *page.Form {
 			Hint: "Where the key is kept, such as “work laptop”."},
 		page.Field{Name: "key", Also: "fingerprint_sha256", Label: "Public key", Type: page.Textarea, Required: true, Length: 5000,
 			Hint: "The line in the file that ends in .pub."},
-		page.Field{Name: "expires_at", Label: "Expires", Type: page.Date, Hint: "Optional."},
+		expiryField(x, "Optional."),
 	)
 }
 
@@ -51,14 +50,20 @@ func keys(x *request, status int, f *page.Form) error {
 	return x.Show(status, settings(x, "SSH keys", keysPath), keysPage(body))
 }
 
+// privateKey is what is said of a private key.
+const privateKey = "is a private key, and was sent to a server: replace it now with a new pair, and use it nowhere any more. " +
+	"What belongs here is the public half of the new one, the line in the file that ends in .pub"
+
+// private reports whether a text holds the private half of a key, as OpenSSH, OpenSSL or PuTTY write it.
+func private(text string) bool {
+	return strings.Contains(text, "PRIVATE KEY") || strings.Contains(text, "PuTTY-User-Key-File") || strings.Contains(text, "Private-Lines:")
+}
+
 func addKey(x *request) error {
 	n := user.NewSSHKey{Title: strings.TrimSpace(x.Form.Get("title")), Key: x.Form.Get("key"), UsageType: "auth_and_signing"}
 	var err error
-	if text := x.Form.Get("expires_at"); text != "" {
-		day, parseErr := time.Parse(time.DateOnly, text)
-		if n.ExpiresAt = &day; parseErr != nil {
-			err = fault.Field("expires_at", "is not a date")
-		}
+	if n.ExpiresAt, err = expiry(x); private(n.Key) {
+		err = fault.Field("key", privateKey)
 	}
 	if err == nil {
 		if _, err = x.deps.Users.AddSSHKey(x.Context(), x.Actor, x.account.ID, n); err == nil {
@@ -68,6 +73,11 @@ func addKey(x *request) error {
 	f := keyForm(x)
 	if err := x.Refuse(f, err); err != nil {
 		return err
+	}
+	for i := range f.Fields {
+		if f.Fields[i].Name == "key" && len(f.Fields[i].Problems) > 0 {
+			f.Fields[i].Value = "" // it may be the private half, written in a way that we do not know
+		}
 	}
 	return keys(x, http.StatusUnprocessableEntity, f)
 }

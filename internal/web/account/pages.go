@@ -107,6 +107,15 @@ func Pages(d Deps) []page.Page {
 		{Route: "POST " + FactorsPath + "/codes", Do: d.do(renewCodes)},
 		{Route: "POST " + FactorsPath + "/disable", Do: d.do(disableFactor)},
 	}
+	// A browser shows where a form was sent as the address of the page that refuses it.
+	for _, below := range []string{"/begin", "/confirm", "/keys/begin", "/keys", "/keys/{id}/remove", "/codes", "/disable"} {
+		all = append(all, page.Page{Route: "GET " + FactorsPath + below, Who: page.MustEnroll, Do: leadTo(FactorsPath)})
+	}
+	all = append(all,
+		page.Page{Route: "GET " + factorPath + "/key", Who: anyone, Do: leadTo(factorPath)},
+		page.Page{Route: "GET " + emailsPath + "/primary", Do: leadTo(emailsPath)},
+		page.Page{Route: "GET " + invitationsPath + "/{id}/accept", Do: leadTo(invitationsPath)},
+	)
 	all = append(all, applicationPages(d, ownApplications, page.SignedIn, own("Applications", ui.IconBox))...)
 	all = append(all, applicationPages(d, instanceApplications, page.Administrators,
 		page.Nav{List: page.AdminList, Title: "Applications", Icon: ui.IconBox})...)
@@ -119,6 +128,14 @@ func Pages(d Deps) []page.Page {
 		page.Page{Route: "POST " + invitationsPath + "/{id}/accept", Do: d.do(acceptInvitation)},
 		page.Page{Route: "POST " + invitationsPath + "/{id}/decline", Do: d.do(declineInvitation)},
 	)
+}
+
+// leadTo sends the browser on.
+func leadTo(path string) func(*page.Request) error {
+	return func(x *page.Request) error {
+		x.Redirect(path)
+		return nil
+	}
 }
 
 // applicationPages are those of the applications that a person or the instance registered.

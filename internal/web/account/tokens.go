@@ -32,10 +32,36 @@ func tokenForm(x *request) *page.Form {
 	}
 	return x.NewForm(tokensPath, "Create token",
 		page.Field{Name: "name", Label: "Name", Type: page.Text, Required: true, Length: 255, Hint: "What the token is for."},
-		page.Field{Name: "expires_at", Label: "Expires", Type: page.Date,
-			Hint: "Optional. Without a date it expires as late as this instance allows."},
+		expiryField(x, "Optional. Without a date it expires as late as this instance allows."),
 		scopes,
 	)
+}
+
+// firstExpiry is the first day on which something that is made now may expire: it ends as the day begins, in UTC.
+func firstExpiry(x *request) time.Time {
+	now := x.Clock.Now().UTC()
+	return time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, time.UTC)
+}
+
+// expiryField asks on which day something expires.
+func expiryField(x *request, hint string) page.Field {
+	return page.Field{Name: "expires_at", Label: "Expires", Type: page.Date, Hint: hint, Min: firstExpiry(x).Format(time.DateOnly)}
+}
+
+// expiry is the day that was filled in, nil for none. What would be dead at once is not made.
+func expiry(x *request) (*time.Time, error) {
+	text := x.Form.Get("expires_at")
+	if text == "" {
+		return nil, nil
+	}
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return nil, fault.Field("expires_at", "is not a date")
+	}
+	if first := firstExpiry(x); day.Before(first) {
+		return nil, fault.Field("expires_at", "must be %s or later", first.Format("2 January 2006"))
+	}
+	return &day, nil
 }
 
 // tokensBody is the access tokens of a person.
@@ -87,13 +113,7 @@ func createToken(x *request) error {
 		d.Scopes = append(d.Scopes, access.Scope(s))
 	}
 	var err error
-	if text := x.Form.Get("expires_at"); text != "" {
-		day, parseErr := time.Parse(time.DateOnly, text)
-		if d.ExpiresAt = &day; parseErr != nil {
-			err = fault.Field("expires_at", "is not a date")
-		}
-	}
-	if err == nil {
+	if d.ExpiresAt, err = expiry(x); err == nil {
 		var secret secretbox.Secret
 		if _, secret, err = x.deps.Tokens.Create(x.Context(), x.Actor, x.account.ID, d); err == nil {
 			if err := x.Say(page.Flash{Good: true, Text: "Token created. Copy it now: it is not shown again.",

@@ -40,7 +40,7 @@ type userRow struct {
 func stateFilters(chosen string) []page.Choice {
 	all := []page.Choice{
 		{Value: "", Label: "All"}, {Value: "active", Label: "Active"}, {Value: "blocked", Label: "Blocked"},
-		{Value: "pending", Label: "Waiting for approval"}, {Value: "admins", Label: "Administrators"},
+		{Value: "pending", Label: "Waiting for approval"}, {Value: "locked", Label: "Locked"}, {Value: "admins", Label: "Administrators"},
 	}
 	for i := range all {
 		all[i].Chosen = all[i].Value == chosen
@@ -51,8 +51,8 @@ func stateFilters(chosen string) []page.Choice {
 func showUsers(x *request) error {
 	search, state := strings.TrimSpace(x.Form.Get("search")), x.Form.Get("state")
 	f := user.Filter{
-		Search: search, Active: state == "active", Blocked: state == "blocked", Pending: state == "pending", Admins: state == "admins",
-		Visible: x.Actor,
+		Search: search, Active: state == "active", Blocked: state == "blocked", ExcludePending: state == "blocked",
+		Pending: state == "pending", Locked: state == "locked", Admins: state == "admins", Visible: x.Actor,
 	}
 	req := x.Numbered("page", usersPerPage)
 	req.OrderBy, req.Desc = "id", true

@@ -22,6 +22,7 @@ type jobBody struct {
 	Live        bool // it has not started, and may have soon
 	Status      ui.Status
 	Why         string
+	Register    page.URL // follows where a runner is all that it waits for
 	Stage       string
 	Pipeline    *pipelineRow
 	By          string
@@ -30,6 +31,7 @@ type jobBody struct {
 	Environment string
 	Coverage    string
 	Retried     bool
+	Again       *jobRow // the job that ran in its place, if it was retried
 	Started     *page.DisplayTime
 	Took        string
 	Queued      string // how long it waited for a runner
@@ -131,6 +133,11 @@ func jobFacts(x *request, j *pipeline.Job, pl *pipeline.Pipeline) (*jobBody, err
 	if err != nil {
 		return nil, err
 	}
+	for i := range latest {
+		if j.Retried && latest[i].Name == j.Name && !latest[i].Bridge {
+			body.Again = new(newJobRow(x, &latest[i]))
+		}
+	}
 	whys, err := x.deps.Pipelines.Whys(ctx, x.Project, pl, latest, *j)
 	if err != nil {
 		return nil, err
@@ -203,6 +210,7 @@ func actsOnJob(x *request, j *pipeline.Job, pl *pipeline.Pipeline, body *jobBody
 	} else {
 		body.Why = mayNotStart(x, j, pl, body.Why)
 	}
+	body.Why, body.Register = unserved(x, body.Why)
 	own := j.UserID != nil && x.Actor.Is(*j.UserID)
 	left := len(body.Files) > 0 || body.Log != nil
 	if x.May(access.EraseJobs) && (own || x.Project.Role >= access.Maintainer || x.Actor.Admin()) && j.Status.Complete() &&

@@ -186,6 +186,7 @@ func followLog(x *request) error {
 	h := x.W.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Log-Next", strconv.FormatInt(next, 10))
+	h.Set("Job-Took", took(x, j.StartedAt, j.FinishedAt))
 	if j.Status.Complete() {
 		h.Set("Log-Ended", "1")
 	}
@@ -219,6 +220,14 @@ func (b *logBody) words() string {
 		return ""
 	}
 	return b.Search.Words
+}
+
+// shown says which lines are on the page.
+func (b *logBody) shown() string {
+	if b.First == 0 {
+		return "No lines yet"
+	}
+	return fmt.Sprintf("Lines %d to %d of %d", b.First, b.Last, b.Total)
 }
 
 // summary says how many lines were found.

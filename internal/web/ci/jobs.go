@@ -7,7 +7,9 @@ import (
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
+	"stithy/internal/kit/paging"
 	"stithy/internal/pipeline"
+	"stithy/internal/runner"
 	"stithy/internal/web/jobstatus"
 	"stithy/internal/web/page"
 	"stithy/internal/web/ui"
@@ -20,7 +22,8 @@ type jobRow struct {
 	Stage      string
 	URL        page.URL // empty where there is no page: a trigger whose pipeline may not be seen
 	Status     ui.Status
-	Why        string // it has not run, or failed
+	Why        string   // it has not run, or failed
+	Register   page.URL // follows where a runner is all that it waits for
 	Tags       []string
 	Took       string
 	When       *page.DisplayTime
@@ -80,6 +83,18 @@ func mayNotStart(x *request, j *pipeline.Job, pl *pipeline.Pipeline, why string)
 	return why + " Developers of the project may."
 }
 
+// unserved says who registers a runner where that is what a job waits for, and to those who may, where.
+func unserved(x *request, why string) (text string, register page.URL) {
+	if why != runner.NobodyServes {
+		return why, ""
+	}
+	const nobody = "No runner serves this project. "
+	if x.May(access.CreateProjectRunner) && x.May(access.AdminProjectRunners) && x.May(access.AdminProjectVariables) {
+		return nobody, x.LinkTo(settingsPath) + "#runners"
+	}
+	return nobody + "Owners of the project can register one.", ""
+}
+
 // jobRows are some jobs of a pipeline as its page shows them. latest are all of
 // them, and decide why one has not run.
 func newJobRows(x *request, pl *pipeline.Pipeline, latest, shown []pipeline.Job, may bool) ([]jobRow, error) {
@@ -107,6 +122,7 @@ func newJobRows(x *request, pl *pipeline.Pipeline, latest, shown []pipeline.Job,
 		} else {
 			row.Why = mayNotStart(x, j, pl, row.Why)
 		}
+		row.Why, row.Register = unserved(x, row.Why)
 		if j.DownstreamID != nil {
 			if row.Downstream, err = newPipelineLink(x, children[*j.DownstreamID]); err != nil {
 				return nil, err
@@ -140,6 +156,7 @@ type jobsBody struct {
 	Filtered bool
 	Jobs     []jobRow
 	Pager    page.Pager
+	None     string // said where the filter leaves nothing
 }
 
 func showJobs(x *request) error {
@@ -148,12 +165,18 @@ func showJobs(x *request) error {
 	if err != nil {
 		return err
 	}
-	asked := askedStatus(x)
+	asked, known := askedStatus(x)
 	f := pipeline.JobFilter{Retried: true}
 	if asked != "" {
 		f.Statuses = []pipeline.Status{asked}
 	}
-	body := jobsBody{Action: x.LinkTo("jobs"), Statuses: statusFilters(asked), Filtered: asked != "" || req.Cursor != nil}
+	body := jobsBody{
+		Action: x.LinkTo("jobs"), Statuses: statusFilters(asked), Filtered: asked != "" || req.Cursor != nil,
+		None: "No job matches. Try all statuses.",
+	}
+	if !known {
+		body.None = noStatus(asked)
+	}
 	filter := url.Values{"status": {string(asked)}}
 	if text := x.Form.Get("pipeline"); text != "" {
 		id, err := strconv.ParseInt(text, 10, 64)
@@ -166,9 +189,11 @@ func showJobs(x *request) error {
 		}
 		body.Pipeline, f.PipelineID, filter["pipeline"], body.Filtered = new(newPipelineRow(x, pl, nil, nil)), id, []string{text}, true
 	}
-	found, err := x.deps.Pipelines.Jobs(ctx, x.Project.ID, f, req)
-	if err != nil {
-		return err
+	var found paging.Result[pipeline.Job]
+	if known {
+		if found, err = x.deps.Pipelines.Jobs(ctx, x.Project.ID, f, req); err != nil {
+			return err
+		}
 	}
 	var ids []int64
 	for _, j := range found.Items {

@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -132,7 +133,7 @@ func lintProblems(all []ciconfig.Problem, content string) []lintProblem {
 	lines := strings.Split(content, "\n")
 	rows := make([]lintProblem, 0, min(len(all), shownProblems))
 	for _, p := range all[:min(len(all), shownProblems)] {
-		row := lintProblem{Text: p.Message, File: p.File, Line: p.Line, Column: p.Column}
+		row := lintProblem{Text: problemText(p), File: p.File, Line: p.Line, Column: p.Column}
 		if p.File == "" && p.Line > 0 && p.Line <= len(lines) {
 			row.Excerpt = cut(strings.TrimSpace(lines[p.Line-1]), 200)
 		}
@@ -145,6 +146,14 @@ func lintProblems(all []ciconfig.Problem, content string) []lintProblem {
 		return a.Line - b.Line
 	})
 	return rows
+}
+
+// unknownFile stands before what is wrong with YAML, for clients that expect a file there.
+const unknownFile = "(<unknown>): "
+
+// problemText is what a problem is, without where: the page says that beside it.
+func problemText(p ciconfig.Problem) string {
+	return strings.TrimSuffix(strings.ReplaceAll(p.Message, unknownFile, ""), fmt.Sprintf(" at line %d column %d", p.Line, p.Column))
 }
 
 // whenText says when a job runs, and whether it may fail.

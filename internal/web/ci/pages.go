@@ -4,6 +4,7 @@ package ci
 
 import (
 	"net/http"
+	"slices"
 
 	"stithy/internal/artifact"
 	"stithy/internal/kit/access"
@@ -63,7 +64,7 @@ func GroupPages(d Deps) []grouppage.Page {
 	pages := []grouppage.Page{{
 		Route: "GET /-/" + settingsPath, Needs: needs, Do: in(showSettings), Nav: page.Nav{Title: "CI/CD settings", Icon: ui.IconSettings},
 	}}
-	for _, act := range settingsActs {
+	for _, act := range slices.Concat(settingsActs, sentActs) {
 		pages = append(pages, grouppage.Page{Route: act.method + " /-/" + settingsPath + "/" + act.below, Needs: needs, Do: in(act.do)})
 	}
 	return pages
@@ -106,7 +107,7 @@ func projectSettings(d Deps) []projectpage.Page {
 		Route: "GET /-/" + settingsPath, Needs: needs, Do: in(showSettings),
 		Nav: page.Nav{List: projectpage.Settings, Title: "CI/CD", Icon: ui.IconBuild},
 	}}
-	for _, act := range settingsActs {
+	for _, act := range slices.Concat(settingsActs, sentActs) {
 		pages = append(pages, projectpage.Page{Route: act.method + " /-/" + settingsPath + "/" + act.below, Needs: needs, Do: in(act.do)})
 	}
 	return pages
@@ -130,6 +131,24 @@ var settingsActs = []settingsAct{
 	{http.MethodGet, "variables/edit", showVariable},
 	{http.MethodPost, "variables/update", updateVariable},
 	{http.MethodPost, "variables/delete", deleteVariable},
+	{http.MethodGet, "variables/update", toVariables},
+}
+
+// sentActs lead from where a form was sent, which a browser shows the address of if the form was refused, to its page.
+// The instance has a page there.
+var sentActs = []settingsAct{
+	{http.MethodGet, "runners", toRunners},
+	{http.MethodGet, "variables", toVariables},
+}
+
+func toRunners(x *ownerRequest) error {
+	x.Redirect(x.shown(x.runners))
+	return nil
+}
+
+func toVariables(x *ownerRequest) error {
+	x.Redirect(x.shown(x.variables))
+	return nil
 }
 
 // request is a request for a page about a project.

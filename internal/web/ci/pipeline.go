@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
@@ -97,7 +98,7 @@ func showPipeline(x *request) error {
 	}
 	body := pipelineBody{pipelineRow: rows[0]}
 	if pl.YAMLErrors != nil {
-		body.YAMLErrors = *pl.YAMLErrors
+		body.YAMLErrors = strings.ReplaceAll(*pl.YAMLErrors, unknownFile, "")
 	}
 	if pl.ParentID != nil {
 		parents, err := x.deps.Pipelines.ByIDs(ctx, *pl.ParentID)

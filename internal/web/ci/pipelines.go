@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"stithy/internal/gitstore"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
+	"stithy/internal/kit/paging"
 	"stithy/internal/pipeline"
 	"stithy/internal/user"
 	"stithy/internal/web/jobstatus"
@@ -29,6 +31,7 @@ type pipelinesBody struct {
 	Filtered   bool
 	Pipelines  []pipelineRow
 	Pager      page.Pager
+	None       string // said where the filter leaves nothing
 	ConfigPath string // for those who see that there is none
 }
 
@@ -55,12 +58,15 @@ func statusFilters(chosen pipeline.Status) []page.Choice {
 	return all
 }
 
-// askedStatus is the status that a list is narrowed to, if it is one.
-func askedStatus(x *request) pipeline.Status {
-	if s := pipeline.Status(x.Form.Get("status")); jobstatus.Of(s).Text != "" {
-		return s
-	}
-	return ""
+// askedStatus is the status that a list is narrowed to, if any, and whether there is such a one.
+func askedStatus(x *request) (asked pipeline.Status, known bool) {
+	asked = pipeline.Status(x.Form.Get("status"))
+	return asked, asked == "" || slices.Contains(pipeline.Statuses, asked)
+}
+
+// noStatus says that a list cannot be narrowed to what was asked for.
+func noStatus(asked pipeline.Status) string {
+	return "There is no status “" + cut(string(asked), 100) + "”. Choose another, or all statuses."
 }
 
 func runForm(x *request) *page.Form {
@@ -79,15 +85,21 @@ func pipelines(x *request, code int, run *page.Form) error {
 	if err != nil {
 		return err
 	}
-	f := pipeline.Filter{Status: askedStatus(x), Ref: strings.TrimSpace(x.Form.Get("ref"))}
-	found, err := x.deps.Pipelines.List(x.Context(), x.Project.ID, f, req)
-	if err != nil {
-		return err
+	status, known := askedStatus(x)
+	f := pipeline.Filter{Status: status, Ref: strings.TrimSpace(x.Form.Get("ref"))}
+	var found paging.Result[pipeline.Pipeline]
+	if known {
+		if found, err = x.deps.Pipelines.List(x.Context(), x.Project.ID, f, req); err != nil {
+			return err
+		}
 	}
 	path := x.At("pipelines")
 	body := pipelinesBody{
 		Action: x.Link(path), Statuses: statusFilters(f.Status), Ref: f.Ref, Filtered: f.Status != "" || f.Ref != "" || req.Cursor != nil,
-		ConfigPath: x.deps.Pipelines.ConfigPath(x.Project),
+		ConfigPath: x.deps.Pipelines.ConfigPath(x.Project), None: "No pipeline matches. Try another branch, or all statuses.",
+	}
+	if !known {
+		body.None = noStatus(status)
 	}
 	if body.Pipelines, err = newPipelineRows(x, found.Items); err != nil {
 		return err

@@ -5,7 +5,6 @@ package grouppage
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 
 	"stithy/internal/group"
@@ -63,26 +62,12 @@ func Below(r *http.Request) *http.Request {
 	if full == "" || !strings.HasPrefix(r.URL.EscapedPath(), prefix) || strings.Contains(full, "%") {
 		return nil
 	}
-	u := *r.URL
-	if u.RawPath = "/"; deep {
-		u.RawPath = "/-/" + rest
-	}
-	var err error
-	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
-		return nil
-	}
-	short := r.WithContext(r.Context())
-	short.URL = &u
-	short.SetPathValue(pathValue, full)
-	return short
+	return page.Below(r, pathValue, full, rest, deep)
 }
 
 // Whole takes back what Below cut off.
 func Whole(r *http.Request) *http.Request {
-	u, full := *r.URL, prefix+r.PathValue(pathValue)
-	u.Path, u.RawPath = strings.TrimSuffix(full+u.Path, "/"), strings.TrimSuffix(full+u.RawPath, "/")
-	r.URL = &u
-	return r
+	return page.Whole(r, prefix+r.PathValue(pathValue))
 }
 
 // serve finds the group of a page for a reader who holds what the page needs.

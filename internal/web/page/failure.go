@@ -41,6 +41,8 @@ func FailureOf(f *fault.Error) Failure {
 			"Go back and use the form on the page."}
 	case fault.TooLarge:
 		return Failure{http.StatusRequestEntityTooLarge, "Too large", said("What was sent is larger than a page takes."), "Send less at a time."}
+	case fault.Slow:
+		return Failure{http.StatusRequestTimeout, "Too slow", said("What was sent did not arrive in time."), "Check your connection and try again."}
 	case fault.TooMany:
 		return Failure{http.StatusTooManyRequests, "Too many tries", said("This was tried too often."), "Wait a few minutes and try again."}
 	case fault.Conflict, fault.Precondition, fault.NotModified:

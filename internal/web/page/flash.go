@@ -13,6 +13,7 @@ type Flash struct {
 	Text   string   `json:"text"`
 	Secret string   `json:"secret,omitempty"` // a new token, not shown again
 	Codes  []string `json:"codes,omitempty"`  // recovery codes, neither
+	Until  int64    `json:"until"`            // seconds since 1970 after which it is not shown: a cookie may be kept longer
 }
 
 const flashSeconds = 120
@@ -21,6 +22,7 @@ func (k *Kit) flashCookie() string { return "_" + k.Names.Service + "_flash" }
 
 // Say leaves a message for the next page.
 func (x *Request) Say(f Flash) error {
+	f.Until = x.Clock.Now().Unix() + flashSeconds
 	text, err := json.Marshal(f)
 	if err != nil {
 		return err
@@ -60,7 +62,7 @@ func (x *Request) Flash() *Flash {
 		return nil
 	}
 	text, err := x.box.Open(sealed, flashPlace(x))
-	if err != nil || json.Unmarshal(text, x.flashed) != nil {
+	if err != nil || json.Unmarshal(text, x.flashed) != nil || x.Clock.Now().Unix() > x.flashed.Until {
 		return nil
 	}
 	return x.flashed

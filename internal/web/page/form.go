@@ -70,6 +70,7 @@ type Field struct {
 	Required     bool
 	Focus        bool
 	Length       int
+	Min          string // the first day that a date may be
 	Options      []Choice
 	Problems     []string
 }

@@ -17,6 +17,7 @@ import (
 
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
+	"stithy/internal/platform/lifecycle"
 )
 
 const (
@@ -38,10 +39,10 @@ func (x *Request) Reading() bool {
 
 // Read takes the form in. A field that was sent twice is refused, for nobody could say which one counts.
 func (x *Request) Read(p Page) error {
-	x.Form = x.R.URL.Query()
 	if len(x.R.URL.RawQuery) > maxQuery {
 		return fault.New(fault.TooLarge)
 	}
+	x.Form = x.R.URL.Query()
 	if !x.Reading() {
 		most := int64(maxStrange)
 		if x.Account != nil {
@@ -51,6 +52,9 @@ func (x *Request) Read(p Page) error {
 		if err := x.R.ParseForm(); err != nil {
 			if _, much := errors.AsType[*http.MaxBytesError](err); much {
 				return fault.New(fault.TooLarge)
+			}
+			if errors.Is(err, lifecycle.ErrSlow) {
+				return err
 			}
 			return fault.WithMessage(fault.BadParams, "The form could not be read.")
 		}

@@ -1,0 +1,161 @@
+package page
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/paging"
+	"stithy/internal/kit/wire"
+	"stithy/internal/platform/secretbox"
+)
+
+// sent is a form, or a look at a page where it is nil, from somebody whose session has a CSRF value.
+func sent(form url.Values) (*Request, *httptest.ResponseRecorder) {
+	now := time.Date(2026, 11, 15, 22, 10, 0, 0, time.UTC)
+	kit := New(Deps{
+		Box: secretbox.Random(), ExternalURL: &url.URL{Scheme: "https", Host: "forge.example"}, Names: wire.Names{Service: "svc"},
+		Clock: func() time.Time { return now },
+	})
+	r := httptest.NewRequest(http.MethodGet, "/page", nil)
+	if form != nil {
+		r = httptest.NewRequest(http.MethodPost, "/page", strings.NewReader(form.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	w := httptest.NewRecorder()
+	x := kit.NewRequest(w, r)
+	x.Session, x.CSRF = "one", "the-value-of-the-session"
+	return x, w
+}
+
+func html(t *testing.T, c templ.Component) string {
+	t.Helper()
+	var out strings.Builder
+	if err := c.Render(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestWB05_EveryFormCarriesWhatTiesItToItsSession(t *testing.T) {
+	t.Parallel()
+	x, _ := sent(nil)
+	const carried = `<input type="hidden" name="authenticity_token" value="the-value-of-the-session">`
+	for name, c := range map[string]templ.Component{
+		"form": FormOf(x.NewForm("/a", "Save")), "button": ButtonOf(x.Button("/a", "Save", Danger, "")), "row": RowButton(x.Button("/a", "Save", Quiet, "it")),
+	} {
+		if got := html(t, c); !strings.Contains(got, carried) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestARefusedFormShowsWhatWasSentAndAllThatIsWrong(t *testing.T) {
+	t.Parallel()
+	x, _ := sent(url.Values{"name": {"ada"}, "password": {"canary"}})
+	if err := x.Read(Page{}); err != nil {
+		t.Fatal(err)
+	}
+	f := x.NewForm("/a", "Save", Field{Name: "name", Label: "Name", Type: Text}, Field{Name: "password", Label: "Password", Type: Password})
+	wrong := &fault.Error{Kind: fault.Rejected, Fields: fault.Fields{"name": {"is taken"}, "key_id": {"is gone"}, "base": {"Too many."}}}
+	if err := x.Refuse(f, wrong); err != nil {
+		t.Fatal(err)
+	}
+	got := html(t, FormOf(f))
+	if !strings.Contains(got, `value="ada"`) || !strings.Contains(got, "is taken") || f.Problem != "Too many. Key id is gone." {
+		t.Errorf("%q in %s", f.Problem, got)
+	}
+	if strings.Contains(got, "canary") {
+		t.Errorf("a password is shown again: %s", got)
+	}
+	for _, kind := range []fault.Kind{fault.NotFound, fault.Internal} {
+		if err := x.Refuse(f, fault.New(kind)); !fault.Is(err, kind) {
+			t.Errorf("a form hides %v", kind)
+		}
+	}
+}
+
+func TestAFormIsTextEachFieldOnceAndBounded(t *testing.T) {
+	t.Parallel()
+	const taken = fault.Internal // which no form is answered with
+	large := strings.Repeat("x", 100<<10)
+	for name, c := range map[string]struct {
+		form   url.Values
+		member bool
+		want   fault.Kind
+	}{
+		"plain":                 {url.Values{"a": {"1"}, "b": {"2"}}, false, taken},
+		"a field twice":         {url.Values{"a": {"1", "2"}}, false, fault.BadParams},
+		"a field that may be":   {url.Values{"many": {"1", "2"}}, false, taken},
+		"a zero byte":           {url.Values{"a": {"1\x00"}}, false, fault.BadParams},
+		"a name with one":       {url.Values{"a\x00": {"1"}}, false, fault.BadParams},
+		"no text":               {url.Values{"a": {"\xff"}}, false, fault.BadParams},
+		"much, by a stranger":   {url.Values{"a": {large}}, false, fault.TooLarge},
+		"much, by a member":     {url.Values{"a": {large}}, true, taken},
+		"too much, by a member": {url.Values{"a": {strings.Repeat(large, 11)}}, true, fault.TooLarge},
+	} {
+		x, _ := sent(c.form)
+		if c.member {
+			x.Account = &Account{ID: 1}
+		}
+		err := x.Read(Page{Many: []string{"many"}})
+		if f, refused := fault.Of(err); refused != (c.want != taken) || (refused && f.Kind != c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAnAnswerIsClosedKeptByNobodyAndSendsNoFormOn(t *testing.T) {
+	t.Parallel()
+	x, w := sent(url.Values{})
+	if err := x.Done("/next", "made"); err != nil {
+		t.Fatal(err)
+	}
+	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/next" {
+		t.Errorf("%d to %s", w.Code, w.Header().Get("Location"))
+	}
+	h := w.Header()
+	const csp = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
+	if h.Get("Content-Security-Policy") != csp || h.Get("Cache-Control") != "no-store" || h.Get("X-Frame-Options") != "DENY" {
+		t.Errorf("%v", h)
+	}
+	for _, c := range w.Result().Cookies() {
+		if !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteLaxMode {
+			t.Errorf("%v", c)
+		}
+	}
+}
+
+func TestAMessageIsShownOnOnePage(t *testing.T) {
+	t.Parallel()
+	x, w := sent(nil)
+	if err := x.Say(Flash{Text: "made"}); err != nil {
+		t.Fatal(err)
+	}
+	x.R.AddCookie(w.Result().Cookies()[0])
+	next := httptest.NewRecorder()
+	x.W = next
+	if err := x.Show(http.StatusOK, Layout{Title: "Next"}, templ.NopComponent); err != nil {
+		t.Fatal(err)
+	}
+	cookies := next.Result().Cookies()
+	if !strings.Contains(next.Body.String(), "made") || len(cookies) != 1 || cookies[0].MaxAge != -1 {
+		t.Errorf("%v after %s", cookies, next.Body)
+	}
+}
+
+func TestTheNextPartOfAListKeepsTheFiltersThatAreThere(t *testing.T) {
+	t.Parallel()
+	x, _ := sent(nil)
+	next := &paging.Cursor{}
+	p := x.CursorPager("/list", url.Values{"ref": {"main"}, "status": {""}}, paging.Request{Cursor: next}, next)
+	if p.Back != "/list?ref=main" || !strings.HasPrefix(string(p.Onward), "/list?cursor=") || !strings.HasSuffix(string(p.Onward), "&ref=main") {
+		t.Errorf("%+v", p)
+	}
+}
