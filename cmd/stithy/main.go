@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/spf13/cobra"
 
 	"stithy/internal/app"
@@ -43,11 +45,26 @@ func main() {
 		return
 	}
 	fmt.Fprintln(os.Stderr, "stithy:", err)
+	if hint := hint(err); hint != "" {
+		fmt.Fprintln(os.Stderr, hint)
+	}
 	if !begun {
 		fmt.Fprintf(os.Stderr, "Run `%s --help` for what there is.\n", cmd.CommandPath())
 		os.Exit(misspelled)
 	}
 	os.Exit(failed)
+}
+
+// hint is what to do about an error that says only what the machine saw.
+func hint(err error) string {
+	var connecting *pgconn.ConnectError
+	switch {
+	case errors.As(err, &connecting):
+		return "Check that PostgreSQL runs, that the database exists (createdb makes one) and that STITHY_DATABASE_URL is right; `stithy doctor` looks at all of it."
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "Another program listens there: end it, or set listen (for SSH, ssh.listen) to another address."
+	}
+	return ""
 }
 
 // notice tells whether any command was begun: what fails before is the command
@@ -72,7 +89,6 @@ func command() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().String("config", "", "configuration file (default: $STITHY_CONFIG, stithy.yaml, /etc/stithy/stithy.yaml)")
 	root.AddCommand(serveCommand(), migrateCommand(), adminCommand(), doctorCommand(), openapiCommand(), configCommand(), versionCommand())
 	return root
@@ -104,7 +120,7 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version, the commit it was built from, and the version of Go",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), version())
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "stithy version", version())
 			return err
 		},
 	}
@@ -122,7 +138,7 @@ func version() string {
 			}
 		}
 	}
-	return fmt.Sprintf("stithy %s, commit %s, %s", setting.Version, commit, runtime.Version())
+	return fmt.Sprintf("%s, commit %s, %s", setting.Version, commit, runtime.Version())
 }
 
 // configure reads the configuration and makes the log that goes with it. The

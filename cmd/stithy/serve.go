@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"runtime/debug"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +29,8 @@ func serveCommand() *cobra.Command {
 			}
 			defer a.Close()
 			return a.Serve(cmd.Context(), roles, func(addr string) {
+				// What was needed to start, and for the first jobs, will not be needed again.
+				time.AfterFunc(startup, debug.FreeOSMemory)
 				a.Log.Info("ready", "address", addr, "url", a.Config.ExternalURL.String())
 			})
 		},
@@ -52,6 +56,9 @@ func migrateCommand() *cobra.Command {
 			}
 			if status {
 				return showSchema(cmd, cfg)
+			}
+			if err := app.EnsureDataDir(cfg); err != nil {
+				return err
 			}
 			applied, err := postgres.Migrate(cmd.Context(), cfg.DatabaseURL.Reveal())
 			for _, name := range applied {
@@ -110,3 +117,6 @@ func showSchema(cmd *cobra.Command, cfg *config.Config) error {
 	}
 	return nil
 }
+
+// startup is how long the first jobs take.
+const startup = 500 * time.Millisecond

@@ -16,6 +16,7 @@ import (
 	"stithy/internal/audit"
 	"stithy/internal/bot"
 	"stithy/internal/changelog"
+	"stithy/internal/core"
 	"stithy/internal/deploykey"
 	"stithy/internal/deploytoken"
 	"stithy/internal/dispatch"
@@ -23,7 +24,6 @@ import (
 	"stithy/internal/githttp"
 	"stithy/internal/gitssh"
 	"stithy/internal/gitstore"
-	"stithy/internal/group"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/wire"
@@ -37,18 +37,16 @@ import (
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/lifecycle"
 	"stithy/internal/platform/mail"
-	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/ratelimit"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/platform/telemetry"
-	"stithy/internal/project"
+	"stithy/internal/protection"
 	"stithy/internal/repository"
 	"stithy/internal/runner"
+	"stithy/internal/schedule"
 	"stithy/internal/setting"
 	"stithy/internal/signin"
-	"stithy/internal/token"
-	"stithy/internal/user"
 	"stithy/internal/variable"
 	"stithy/internal/web"
 )
@@ -69,15 +67,12 @@ type Parts struct {
 // rooms.
 type App struct {
 	Parts
+	core.Rooms
 	Bus          *bus.Bus
 	Queue        *jobqueue.Queue
-	Settings     *setting.Service
-	Users        *user.Service
-	Tokens       *token.Service
 	SignIns      *signin.Service
-	Groups       *group.Service
-	Projects     *project.Service
 	Members      *member.Service
+	Protection   *protection.Service
 	Bots         *bot.Service
 	DeployTokens *deploytoken.Service
 	Repositories *repository.Service
@@ -89,6 +84,7 @@ type App struct {
 	Runners      *runner.Service
 	Artifacts    *artifact.Service
 	Pipelines    *pipeline.Service
+	Schedules    *schedule.Service
 	Dispatch     *dispatch.Service
 	Audit        *audit.Service
 
@@ -126,11 +122,11 @@ func New(ctx context.Context, cfg *config.Config, log *slog.Logger) (*App, error
 			return nil, err
 		}
 	}
-	blobs, err := blob.Open(cfg.BlobURL.Reveal(), cfg.DataDir)
-	if err != nil {
+	if err := checkSchema(ctx, db); err != nil {
 		return nil, err
 	}
-	if err := checkSchema(ctx, db); err != nil {
+	blobs, err := OpenBlobs(ctx, cfg, db, clock.System())
+	if err != nil {
 		return nil, err
 	}
 	store, err := OpenStore(ctx, cfg, db, clock.System(), log)
@@ -154,20 +150,13 @@ func Assemble(p Parts) (*App, error) {
 	names := wire.Names(cfg.Identifiers)
 	a := &App{
 		Parts: p, Bus: events, Queue: queue,
-		drain: lifecycle.NewDrain(cfg.DrainDelay), disks: newDisks(cfg, p.Store, now), hasher: secretbox.NewHasher(2),
+		drain: lifecycle.NewDrain(cfg.DrainDelay), disks: newDisks(cfg, p.Store, p.Blobs, now), hasher: secretbox.NewHasher(2),
 	}
 	up := &a.upwards
-	a.Settings = setting.New(setting.Deps{
-		DB: db, Bus: events, Clock: now, Log: log, Actors: &up.actors,
-		Instance: setting.Instance{Tier: cfg.Instance.Tier, Hosted: cfg.Instance.Hosted, Names: names},
-	})
-	a.Users = user.New(user.Deps{
-		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Hasher: a.hasher, Clock: now, Log: log,
-		ExternalURL: cfg.ExternalURL, Names: names, Paid: cfg.Instance.Tier != setting.Free,
-	})
-	a.Tokens = token.New(token.Deps{
-		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Clock: now, Log: log,
-		ExternalURL: cfg.ExternalURL, Names: names, OAuth: &up.oauthTokens, Jobs: &up.jobTokens, Impersonation: cfg.Instance.Impersonation,
+	a.Rooms = core.New(core.Deps{
+		DB: db, Bus: events, Queue: queue, Box: box, Hasher: a.hasher, Clock: now, Log: log, ExternalURL: cfg.ExternalURL, SSHPort: cfg.SSH.Port,
+		Instance:      setting.Instance{Tier: cfg.Instance.Tier, Hosted: cfg.Instance.Hosted, Names: names},
+		Impersonation: cfg.Instance.Impersonation, OAuth: &up.oauthTokens, Jobs: &up.jobTokens, Code: &up.code, JobTokens: &up.reach,
 	})
 	post, err := mail.New(cfg.SMTPURL, cfg.MailFrom)
 	if err != nil {
@@ -178,41 +167,34 @@ func Assemble(p Parts) (*App, error) {
 		Log: log, ExternalURL: cfg.ExternalURL, Names: names,
 	})
 	base := cfg.ExternalURL.String()
-	a.Groups = group.New(group.Deps{
-		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Users: a.Users, Clock: now, Log: log, ExternalURL: base,
-		Projects: &up.projects,
-	})
-	guard := outbound.New(func() outbound.Rules {
-		now := a.Settings.Current()
-		return outbound.Rules{AllowLocal: now.AllowLocalRequestsFromWebHooksAndServices, Allowed: now.OutboundLocalRequestsWhitelist}
-	})
-	a.Projects = project.New(project.Deps{
-		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Users: a.Users, Groups: a.Groups, Outbound: guard, Clock: now, Log: log,
-		ExternalURL: base, SSHPort: cfg.SSH.Port, Names: names, Code: &up.code, JobTokens: &up.reach,
-	})
 	a.Members = member.New(member.Deps{
-		DB: db, Bus: events, Queue: queue, Users: a.Users, Groups: a.Groups, Projects: a.Projects, Mail: post, Clock: now, ExternalURL: cfg.ExternalURL,
+		DB: db, Bus: events, Queue: queue, Users: a.Users, Groups: a.Groups, Owners: a.Owners, Mail: post, Clock: now, ExternalURL: cfg.ExternalURL,
+	})
+	a.Protection = protection.New(protection.Deps{
+		DB: db, Bus: events, Settings: a.Settings, Projects: a.Projects, Clock: now, Repositories: &up.protected,
 	})
 	a.Bots = bot.New(bot.Deps{
-		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Groups: a.Groups, Projects: a.Projects, Clock: now,
+		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Owners: a.Owners, Clock: now,
 	})
 	a.DeployTokens = deploytoken.New(deploytoken.Deps{
-		DB: db, Bus: events, Box: box, Groups: a.Groups, Projects: a.Projects, Clock: now, Names: names,
+		DB: db, Bus: events, Box: box, Owners: a.Owners, Clock: now, Names: names,
 	})
 	a.OAuth = oauth.New(oauth.Deps{
 		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Clock: now, ExternalURL: base, Names: names,
 		Password: a.SignIns.CheckPassword, PasswordGrant: cfg.Instance.PasswordGrant,
 	})
 	a.Repositories = repository.New(repository.Deps{
-		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Projects: a.Projects, Box: box, Outbound: guard, Store: p.Store,
-		Storages: storageNames(cfg), Clock: now, Log: log, ExternalURL: base, Names: names, LargeFiles: &up.largeFiles,
+		DB: db, Bus: events, Queue: queue, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Projects: a.Projects,
+		Protection: a.Protection, Box: box, Outbound: a.Outbound, Store: p.Store, Storages: storageNames(cfg), Clock: now, Log: log,
+		ExternalURL: base, Names: names, LargeFiles: &up.largeFiles,
 	})
 	a.Changelogs = changelog.New(changelog.Deps{
-		DB: db, Settings: a.Settings, Users: a.Users, Groups: a.Groups, Projects: a.Projects, Repositories: a.Repositories, Clock: now, Names: names,
+		DB: db, Settings: a.Settings, Users: a.Users, Groups: a.Groups, Projects: a.Projects, Protection: a.Protection,
+		Repositories: a.Repositories, Clock: now, Names: names,
 	})
 	a.DeployKeys = deploykey.New(deploykey.Deps{DB: db, Bus: events, Projects: a.Projects, Clock: now})
 	a.LFS = lfs.New(lfs.Deps{DB: db, Blobs: p.Blobs, Box: box, Clock: now, ExternalURL: base, Names: names, MaxSize: cfg.Git.MaxLargeFile})
-	a.Variables = variable.New(variable.Deps{DB: db, Bus: events, Box: box, Clock: now, Settings: a.Settings})
+	a.Variables = variable.New(variable.Deps{DB: db, Bus: events, Box: box, Clock: now, Settings: a.Settings, Owners: a.Owners})
 	a.Runners = runner.New(runner.Deps{
 		DB: db, Bus: events, Box: box, Settings: a.Settings, Groups: a.Groups, Projects: a.Projects, Clock: now, Log: log,
 		ExternalURL: base, Names: names,
@@ -220,12 +202,16 @@ func Assemble(p Parts) (*App, error) {
 	a.Artifacts = artifact.New(artifact.Deps{DB: db, Queue: queue, Blobs: p.Blobs, Box: box, Settings: a.Settings, Clock: now, Log: log})
 	a.Pipelines = pipeline.New(pipeline.Deps{
 		DB: db, Bus: events, Queue: queue, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Groups: a.Groups, Projects: a.Projects,
-		Repositories: a.Repositories, Variables: a.Variables, Artifacts: a.Artifacts, Runners: a.Runners, Outbound: guard, Clock: now, Log: log, ExternalURL: base,
-		Names: names, JobTokens: &up.callers,
+		Protection: a.Protection, Repositories: a.Repositories, Variables: a.Variables, Artifacts: a.Artifacts, Runners: a.Runners,
+		Outbound: a.Outbound, Clock: now, Log: log, ExternalURL: base, Names: names, Schedules: &up.schedules,
+	})
+	a.Schedules = schedule.New(schedule.Deps{
+		DB: db, Queue: queue, Box: box, Users: a.Users, Tokens: a.Tokens, Projects: a.Projects, Protection: a.Protection, Pipelines: a.Pipelines,
+		Clock: now, Names: names, JobTokens: &up.callers,
 	})
 	a.Dispatch = dispatch.New(dispatch.Deps{
 		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, OAuth: a.OAuth, Projects: a.Projects,
-		Repositories: a.Repositories, Runners: a.Runners, Artifacts: a.Artifacts, Pipelines: a.Pipelines, Clock: now,
+		Protection: a.Protection, Repositories: a.Repositories, Runners: a.Runners, Artifacts: a.Artifacts, Pipelines: a.Pipelines, Clock: now,
 		Log: log, ExternalURL: base, Names: names, Claims: int(cfg.DatabaseMaxConns) / 2, Hold: cfg.JobRequestHold, Draining: a.drain.Done(),
 	})
 	a.Audit = audit.New(audit.Deps{DB: db, Clock: now, Names: names})
@@ -233,7 +219,7 @@ func Assemble(p Parts) (*App, error) {
 	a.metrics = telemetry.NewMetrics(setting.Version, a.Settings.Instance().Revision)
 	a.metrics.Sampled(a.gauges)
 	for _, room := range []interface{ Register(*jobqueue.Registry) }{
-		a.Users, a.SignIns, a.Groups, a.Projects, a.Members, a.OAuth, a.Repositories, a.LFS, a.Runners, a.Artifacts, a.Pipelines, a.Dispatch, a.Audit,
+		a.Users, a.SignIns, a.Groups, a.Projects, a.Members, a.OAuth, a.Repositories, a.LFS, a.Runners, a.Artifacts, a.Pipelines, a.Schedules, a.Dispatch, a.Audit,
 	} {
 		room.Register(registry)
 	}
@@ -253,12 +239,12 @@ func storageNames(cfg *config.Config) []string {
 func (a *App) Endpoints() []httpapi.Endpoint {
 	var all []httpapi.Endpoint
 	for _, room := range []interface{ Endpoints() []httpapi.Endpoint }{
-		a.Settings, a.Users, a.Tokens, a.Variables, a.Groups, a.Projects, a.Members, a.Bots, a.DeployTokens, a.OAuth, a.Repositories,
-		a.DeployKeys, a.Changelogs, a.LFS, a.Runners, a.Pipelines, a.Dispatch,
+		a.Settings, a.Users, a.Tokens, a.Variables, a.Groups, a.Projects, a.Members, a.Protection, a.Bots, a.DeployTokens, a.OAuth,
+		a.Repositories, a.DeployKeys, a.Changelogs, a.LFS, a.Runners, a.Pipelines, a.Schedules, a.Dispatch,
 	} {
 		all = append(all, room.Endpoints()...)
 	}
-	return append(all, a.Variables.PlaceEndpoints(a.Groups, a.Projects)...)
+	return all
 }
 
 // Handler is the way in over HTTP.
@@ -284,7 +270,7 @@ func (a *App) Handler() http.Handler {
 		Box: a.Box, ExternalURL: a.Config.ExternalURL, Names: names, Clock: a.Clock, Log: a.Log,
 	})
 	door := &front.Front{
-		API: api.Handler(), Docs: apidocs.Handler(endpoints, a.info()), Avatars: a.Users.AvatarHandler(), Git: a.gitDoor(endpoints),
+		API: api.Handler(), Docs: apidocs.Handler(endpoints, a.info()), Avatars: a.Users.AvatarHandler(), Git: a.gitDoor(endpoints, throttle),
 		OAuth: provider.Handler(), Pages: pages.Handler(), Title: names.Text(),
 		Metrics: a.metrics, Log: a.Log, Clock: a.Clock, Trusted: a.Config.TrustedProxies, Watchers: a.Config.MonitoringAllow,
 		Checks: a.checks(), Draining: a.drain.Done(), Database: a.waits,
@@ -293,11 +279,11 @@ func (a *App) Handler() http.Handler {
 }
 
 // gitDoor is the way in for git over HTTP.
-func (a *App) gitDoor(endpoints []httpapi.Endpoint) *githttp.Door {
+func (a *App) gitDoor(endpoints []httpapi.Endpoint, throttle httpapi.Throttle) *githttp.Door {
 	large := &httpapi.Server{Dialect: a.LFS.Dialect(), Endpoints: endpoints, Clock: a.Clock, Log: a.Log}
 	return githttp.New(githttp.Deps{
 		Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, DeployTokens: a.DeployTokens, DeployKeys: a.DeployKeys,
-		Projects: a.Projects, Repositories: a.Repositories, LFS: a.LFS, LargeFiles: large.Handler(), Clock: a.Clock, Log: a.Log,
+		Projects: a.Projects, Repositories: a.Repositories, LFS: a.LFS, LargeFiles: large.Handler(), Throttle: throttle, Clock: a.Clock, Log: a.Log,
 		ExternalURL: a.Config.ExternalURL, Names: wire.Names(a.Config.Identifiers),
 		Password: a.SignIns.CheckPassword, Ban: githttp.Ban(a.Config.Git.Ban),
 	})

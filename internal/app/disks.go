@@ -2,13 +2,16 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"stithy/internal/front"
 	"stithy/internal/gitstore"
+	"stithy/internal/platform/blob"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/config"
 	"stithy/internal/platform/telemetry"
@@ -49,6 +52,7 @@ type disks struct {
 	all   []disk
 	least int64 // free bytes
 	store *gitstore.Store
+	blobs blob.Store // nil where they are on no disk of this machine
 	clock clock.Clock
 
 	mu    sync.Mutex
@@ -59,8 +63,12 @@ type disks struct {
 	full  string // which disk is full, in words
 }
 
-func newDisks(cfg *config.Config, store *gitstore.Store, now clock.Clock) *disks {
-	return &disks{all: disksOf(cfg), least: cfg.MinFreeSpace, store: store, clock: now}
+func newDisks(cfg *config.Config, store *gitstore.Store, blobs blob.Store, now clock.Clock) *disks {
+	d := &disks{all: disksOf(cfg), least: cfg.MinFreeSpace, store: store, clock: now}
+	if address := cfg.BlobURL.Reveal(); address == "" || strings.HasPrefix(address, "file:") {
+		d.blobs = blobs
+	}
+	return d
 }
 
 // Watch looks at the disks until ctx ends.
@@ -95,13 +103,26 @@ func (d *disks) look() {
 	}
 	for name, err := range d.store.Check() {
 		if err != nil {
-			wrong = fmt.Sprintf("storage %s does not show the mark that it had: is its disk mounted? `stithy doctor` says more", name)
+			wrong = problemOf(name, err)
+		}
+	}
+	if d.blobs != nil {
+		if err := d.blobs.Ping(context.Background()); err != nil {
+			wrong = fmt.Sprintf("blobs cannot be kept in %s: is its disk mounted, and may it be written to? `stithy doctor` says more", d.blobs.Place())
 		}
 	}
 	now := d.clock.Now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.at, d.free, d.total, d.wrong, d.full = now, free, total, wrong, full
+}
+
+// problemOf is what is the matter with a storage, in words.
+func problemOf(storage string, err error) string {
+	if errors.Is(err, gitstore.ErrReadOnly) {
+		return fmt.Sprintf("storage %s is read-only: look at the log of the machine, mend its disk, mount it for writing and restart", storage)
+	}
+	return fmt.Sprintf("storage %s does not show the mark that it had: is its disk mounted? `stithy doctor` says more", storage)
 }
 
 // checkStorages fails when a storage shows another mark than it was opened with,

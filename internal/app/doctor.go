@@ -54,10 +54,11 @@ func Examine(ctx context.Context, cfg *config.Config) []Finding {
 	for _, s := range cfg.Storages {
 		findings = append(findings, examineStorage(ctx, cfg, db, s))
 	}
+	findings = append(findings, examineBlobs(ctx, cfg, db))
 	if db != nil {
 		db.Close()
 	}
-	findings = append(findings, bounded(ctx, cfg, examineBlobs), bounded(ctx, cfg, examineRedis), bounded(ctx, cfg, examineMail))
+	findings = append(findings, bounded(ctx, cfg, examineRedis), bounded(ctx, cfg, examineMail))
 	return append(findings, examineListener(ctx, "web", "listen", cfg.Listen), examineSSH(ctx, cfg))
 }
 
@@ -264,24 +265,41 @@ func judgeClock(theirs, before, after time.Time, most time.Duration) Finding {
 	return f
 }
 
-// examineBlobs stores a blob, reads it and removes it.
-func examineBlobs(ctx context.Context, cfg *config.Config) Finding {
+// examineBlobs stores a blob, reads it and removes it, and asks whether the store
+// is the one that the database knows.
+func examineBlobs(ctx context.Context, cfg *config.Config, db *postgres.DB) Finding {
+	ctx, stop := context.WithTimeout(ctx, examineTime)
+	defer stop()
 	f := Finding{Subject: "blobs", Fine: "can be stored, read and removed"}
-	err := tryBlobs(ctx, cfg)
+	if _, err := os.Stat(cfg.DataDir); cfg.BlobURL == "" && err != nil {
+		f.Problem = "logs, artifacts and large files cannot be kept: there is no data directory" // nor should a look at it make one
+		return f
+	}
+	store, err := blob.Open(cfg.BlobURL.Reveal(), cfg.DataDir)
+	if err == nil {
+		err = tryBlobs(ctx, store)
+	}
 	if err != nil {
 		f.Problem = "logs, artifacts and large files cannot be kept: " + err.Error() + "; check blob_url, and that its key may read, write, list and remove"
 		if cfg.BlobURL == "" {
 			f.Problem = "logs, artifacts and large files cannot be kept: " + advice(err, filepath.Join(cfg.DataDir, "blobs"))
 		}
+		return f
+	}
+	if db == nil {
+		return f
+	}
+	known, err := blobMark(ctx, db)
+	if err == nil {
+		err = checkBlobs(ctx, db, store, known)
+	}
+	if err != nil {
+		f.Problem = err.Error()
 	}
 	return f
 }
 
-func tryBlobs(ctx context.Context, cfg *config.Config) error {
-	store, err := blob.Open(cfg.BlobURL.Reveal(), cfg.DataDir)
-	if err != nil {
-		return err
-	}
+func tryBlobs(ctx context.Context, store blob.Store) error {
 	key, text := "doctor/"+fmt.Sprintf("%x", rand.Text()), []byte("a probe of `stithy doctor`\n")
 	if err := store.Put(ctx, key, bytes.NewReader(text), int64(len(text))); err != nil {
 		return fmt.Errorf("storing: %w", err)
@@ -354,7 +372,7 @@ func examineListener(ctx context.Context, subject, setting, address string) Find
 		_ = listener.Close()
 		f.Fine = address + " is free to listen on"
 	case errors.Is(err, syscall.EADDRINUSE):
-		f.Fine = address + " is being listened on"
+		f.Fine = fmt.Sprintf("%s is in use, as it is while stithy serves; if it does not, end the program that listens there or change %s", address, setting)
 	case errors.Is(err, os.ErrPermission):
 		f.Problem = fmt.Sprintf("%s may not be listened on by this user: give the service AmbientCapabilities=CAP_NET_BIND_SERVICE, or set %s to a port above 1023", address, setting)
 	default:

@@ -24,7 +24,7 @@ func patient(t *testing.T, environ ...string) *config.Config {
 	if err := os.Chmod(dir, 0o750); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load("", append([]string{"STITHY_DATA_DIR=" + dir, "STITHY_DATABASE_URL=" + postgrestest.URL(t), "STITHY_LISTEN=127.0.0.1:0"}, environ...))
+	cfg, err := config.Load("", append([]string{"STITHY_DATA_DIR=" + dir, "STITHY_DATABASE_URL=" + postgrestest.Address(t), "STITHY_LISTEN=127.0.0.1:0"}, environ...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,11 @@ func TestTheDoctorNamesEachThingThatServingNeeds(t *testing.T) {
 			return os.WriteFile(filepath.Join(c.Storages[0].Path, ".stithy-storage"), []byte(`{"id":"other"}`), 0o600)
 		}, "storage", "shows the mark other"},
 		"the storage is not mounted": {nil, func(c *config.Config) error { return os.RemoveAll(c.Storages[0].Path) }, "storage", "mount the disk"},
-		"the disk is full":           {nil, func(c *config.Config) error { c.MinFreeSpace = 1 << 60; return nil }, "storage", "make room, or lower min_free_space"},
+		"the blobs are other ones": {nil, func(c *config.Config) error {
+			return os.WriteFile(filepath.Join(c.DataDir, "blobs", ".mark"), []byte("other\n"), 0o600)
+		}, "blobs", "shows the mark other"},
+		"the blobs are not mounted": {nil, func(c *config.Config) error { return os.RemoveAll(filepath.Join(c.DataDir, "blobs")) }, "blobs", "mount the disk"},
+		"the disk is full":          {nil, func(c *config.Config) error { c.MinFreeSpace = 1 << 60; return nil }, "storage", "make room, or lower min_free_space"},
 		"the bucket is away": {nil, func(c *config.Config) error {
 			c.BlobURL = secretbox.Secret("s3://key:secret@" + nobody + "/bucket?region=r&tls=false")
 			return nil
@@ -126,6 +130,7 @@ func TestTheDoctorNamesEachThingThatServingNeeds(t *testing.T) {
 			c.Git.Program = filepath.Join(c.DataDir, "git")
 			return gitstoretest.WriteProgram(c.Git.Program, "#!/bin/sh\necho git version 2.38.1\n")
 		}, "git", "install a newer git"},
+		"there is no data directory":         {nil, func(c *config.Config) error { c.DataDir = filepath.Join(c.DataDir, "missing"); return nil }, "blobs", "no data directory"},
 		"the server has too few connections": {nil, func(c *config.Config) error { c.DatabaseMaxConns = 1000; return nil }, "connections", "raise max_connections"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -152,13 +153,22 @@ func TestTheLogOfARunningJobGoesOn(t *testing.T) {
 	if _, last := linesOn(s); last != "3" || !s.says(`data-next="3"`) || !s.says(fmt.Sprintf(`data-follow="%s"`, jobPage(d.hidden, id, "/log"))) {
 		t.Errorf("%s", s.Body)
 	}
+	// What script does is said by the script, so that nothing else is said where there is none.
+	if !says(s, `The job has not ended. <span id="follows" hidden>New lines come by themselves.</span>`+
+		`<noscript>New lines do not come by themselves, for script is switched off here: <a `) {
+		t.Errorf("%s", s.Body)
+	}
 	if csp := s.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "script-src 'self'") {
 		t.Error(csp)
 	}
 	if _, err := d.Artifacts.AppendLog(t.Context(), id, int64(len(first)), []byte("ly\nsection_end:4:build\r\x1b[0Ktwo\n")); err != nil {
 		t.Fatal(err)
 	}
+	d.exec(t, `update jobs set started_at = $2 where id = $1`, id, d.Clock.Now().Add(-83*time.Second))
 	w := b.send("GET", jobPage(d.hidden, id, "/log?from=3"), nil)
+	if got := w.Header().Get("Job-Took"); got != "1 min 23 s so far" {
+		t.Errorf("it took %q", got)
+	}
 	want := `<div data-s="1"><a href="?line=1#L1">1</a><details open><summary>build goes on</summary>` + "\n" +
 		`<div id="L3"><a href="#L3" tabindex="-1">3</a>partly</div>` + "\n</details><small>00:03</small></div>\n" + `<div id="L4"><a href="#L4" tabindex="-1">4</a>two</div>` + "\n"
 	if w.Body.String() != want || w.Header().Get("Log-Next") != "5" || w.Header().Get("Log-Ended") != "" {
@@ -275,6 +285,10 @@ func TestAJobIsErasedOnItsPage(t *testing.T) {
 	if w := dev.send("GET", download, nil); !s.says(download) || w.Body.String() != "PK" || w.Header().Get("Content-Disposition") != "attachment; filename=artifacts.zip" {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 	}
+	d.exec(t, `update job_artifacts set expire_at = $2 where job_id = $1 and file_type = 'archive'`, id, d.Clock.Now().Add(150*time.Hour))
+	if s := dev.get(jobPage(d.hidden, id, "")); !says(s, "<small>2 B, expires <time") {
+		t.Errorf("%s", s.Body)
+	}
 	if s := other.get(jobPage(d.hidden, id, "")); s.form(erase) != nil {
 		t.Error("somebody else is offered to erase it")
 	}
@@ -307,6 +321,11 @@ func TestAConfigurationIsCheckedOnItsPage(t *testing.T) {
 	}
 	s = b.submit(page, path, map[string]string{"content": "build:\n  script: make\n  colour: <script>alert(1)</script>\n"})
 	if s.Code != http.StatusOK || !s.says("is not valid") || !s.says("line 3") || strings.Contains(s.Body.String(), "<script>alert") {
+		t.Errorf("%d %s", s.Code, s.Body)
+	}
+	// Where a problem is, is said once, and without a file that nobody knows.
+	s = b.submit(page, path, map[string]string{"content": "build: [\n}\n"})
+	if !says(s, `<li>did not find expected node content while parsing a flow node <span class="soft">line 2, column 1</span>`) || s.says("<unknown>") {
 		t.Errorf("%d %s", s.Code, s.Body)
 	}
 	f := page.form(path).values

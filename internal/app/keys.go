@@ -49,6 +49,14 @@ func storeKeyCanary(ctx context.Context, db *postgres.DB, box *secretbox.Box) er
 	return checkKey(ctx, db, box)
 }
 
+// EnsureDataDir makes the folder of a new instance, before anything is written that would need it.
+func EnsureDataDir(cfg *config.Config) error {
+	if err := os.MkdirAll(cfg.DataDir, 0o750); err != nil {
+		return fmt.Errorf("making the data directory %s: %w; set data_dir to a folder that this user may write to", cfg.DataDir, err)
+	}
+	return nil
+}
+
 // EnsureKey makes the key file of a new instance. A database that was written
 // with a key needs that one, so none is made for it.
 func EnsureKey(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
@@ -65,9 +73,6 @@ func EnsureKey(ctx context.Context, cfg *config.Config, log *slog.Logger) error 
 		return fmt.Errorf("there is no key file at %s: restore the one with the fingerprint %s", cfg.SecretKeyFile, fingerprint)
 	case !errors.Is(err, postgres.ErrNoRows):
 		return fmt.Errorf("asking the database for its key: %w", err)
-	}
-	if err := os.MkdirAll(cfg.DataDir, 0o750); err != nil {
-		return fmt.Errorf("making the data directory: %w", err)
 	}
 	if err := secretbox.Generate(cfg.SecretKeyFile); err != nil {
 		return err

@@ -62,11 +62,14 @@ func TestDO05_EveryListIsBounded(t *testing.T) {
 		}
 		return fmt.Sprint(made.ID)
 	}
-	code := create("/projects", map[string]any{"name": "code", "namespace_id": grouptest.New(t, i.DB).ID, "initialize_with_readme": true})
+	home := grouptest.New(t, i.DB).ID
+	code := create("/projects", map[string]any{"name": "code", "namespace_id": home, "initialize_with_readme": true})
+	ofGroup := strings.NewReplacer("{id}", fmt.Sprint(home), "{milestone_id}", create(fmt.Sprintf("/groups/%d/milestones", home), map[string]any{"title": "above"}))
 	create("/projects/"+code+"/repository/files/.svc-ci.yml", map[string]any{
 		"branch": "main", "commit_message": "x [skip ci]", "content": "job: {script: x, resource_group: lock}",
 	})
 	ofCode := strings.NewReplacer("{id}", code, "{sha}", "main", "{key}", "lock",
+		"{milestone_id}", create("/projects/"+code+"/milestones", map[string]any{"title": "own"}),
 		"{pipeline_id}", create("/projects/"+code+"/pipeline", map[string]any{"ref": "main"}),
 		"{schedule_id}", create("/projects/"+code+"/pipeline_schedules", map[string]any{"description": "x", "ref": "main", "cron": "0 1 * * *"}))
 	runner := create("/user/runners", map[string]any{"runner_type": "instance_type"})
@@ -82,6 +85,9 @@ func TestDO05_EveryListIsBounded(t *testing.T) {
 		}
 		if whole := ofCode.Replace(e.Path); strings.HasPrefix(e.Path, "/projects/{id}/") && !strings.Contains(whole, "{") {
 			path = "/api/v4" + whole
+		}
+		if strings.HasPrefix(e.Path, "/groups/{id}/milestones/") {
+			path = "/api/v4" + ofGroup.Replace(e.Path)
 		}
 		if strings.HasPrefix(e.Path, "/runners/{id}/") {
 			path = "/api/v4" + strings.Replace(e.Path, "{id}", runner, 1)

@@ -4,13 +4,17 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/net/html"
+
 	"stithy/internal/gitstore"
 	"stithy/internal/kit/access"
 	"stithy/internal/pipeline"
+	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
 	"stithy/internal/repository/repositorytest"
 	"stithy/internal/user"
@@ -195,10 +199,19 @@ func TestListsOfPipelinesAreTurnedAndNarrowed(t *testing.T) {
 	if strings.Count(second.Body.String(), `<th scope="row"`) != 5 || second.says("Older") || !second.says("Newest") {
 		t.Errorf("the second part, %s: %s", next, second.Body)
 	}
-	for query, want := range map[string]int{"?ref=main": 1, "?status=failed&ref=main": 0, "?status=nonsense": 25, "?ref=nowhere": 0} {
+	for query, want := range map[string]int{"?ref=main": 1, "?ref=+main+": 1, "?status=failed": 25, "?status=pending": 1, "?status=failed&ref=main": 0, "?status=nonsense": 0, "?ref=nowhere": 0} {
 		if s := b.get(list + query); s.Code != http.StatusOK || strings.Count(s.Body.String(), `<th scope="row"`) != want {
 			t.Errorf("%s: %d, not %d", query, strings.Count(s.Body.String(), `<th scope="row"`), want)
 		}
+	}
+	// The next part is narrowed as this one is.
+	_, rest, _ = strings.Cut(b.get(list+"?status=failed&ref=other").Body.String(), `rel="next" href="`)
+	next, _, _ = strings.Cut(rest, `"`)
+	if !strings.Contains(next, "status=failed") || !strings.Contains(next, "ref=other") {
+		t.Errorf("the next part is %s", next)
+	}
+	if s := b.get(list + "?status=nonsense"); !s.says("There is no status “nonsense”.") {
+		t.Errorf("a status that there is not: %s", s.Body)
 	}
 	for _, query := range []string{"?cursor=x", "?cursor=e30"} {
 		if w := b.send("GET", list+query, nil); w.Code != http.StatusBadRequest {
@@ -424,6 +437,110 @@ func TestPagesOfPipelinesSayWhatWaitsAndWhatWasForgiven(t *testing.T) {
 		}
 		if s := reporter.get(path); !s.says("Developers of the project may.") {
 			t.Errorf("a reporter on %s: %s", path, s.Body)
+		}
+	}
+}
+
+func TestAJobThatNoRunnerServesLeadsToWhereOneIsRegistered(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	d.configure(t, d.hidden, "main", "Say what happens", stages)
+	owner, ann := d.signedIn(t, access.Owner, d.hidden)
+	reporter, _ := d.signedIn(t, access.Reporter, d.hidden)
+	pl := d.pipeline(t, ann, d.hidden, "main")
+	id := d.jobID(t, pl.ID, "compile")
+	for _, path := range []string{fmt.Sprintf("/house/hidden/-/pipelines/%d", pl.ID), jobPage(d.hidden, id, "")} {
+		link := fmt.Sprintf(`No runner serves this project. <a id="register-%d" href="/house/hidden/-/settings/ci_cd#runners">Register one</a>.`, id)
+		if s := owner.get(path); !says(s, link) {
+			t.Errorf("%s does not lead an owner there: %s", path, s.Body)
+		}
+		if s := reporter.get(path); !says(s, "No runner serves this project. Owners of the project can register one.") || s.says("settings/ci_cd") {
+			t.Errorf("%s for a reporter: %s", path, s.Body)
+		}
+	}
+}
+
+// says reports whether a page holds a text, however much white space is in it.
+func says(s *screen, text string) bool {
+	return strings.Contains(strings.Join(strings.Fields(html.UnescapeString(s.Body.String())), " "), text)
+}
+
+func TestAJobThatWasRetriedLeadsToTheOneThatRanInItsPlace(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	d.configure(t, d.hidden, "main", "Say what happens", stages)
+	b, ann := d.signedIn(t, access.Maintainer, d.hidden)
+	pl := d.pipeline(t, ann, d.hidden, "main")
+	first := d.jobID(t, pl.ID, "compile")
+	d.exec(t, `update jobs set status = 'failed', started_at = now(), finished_at = now() where id = $1`, first)
+	b.submit(b.get(jobPage(d.hidden, first, "")), jobPage(d.hidden, first, "/retry"), nil)
+	second := d.jobID(t, pl.ID, "compile")
+	link := fmt.Sprintf(`retried</span> as <a href="%s">#%d</a>`, jobPage(d.hidden, second, ""), second)
+	if s := b.get(jobPage(d.hidden, first, "")); first == second || !says(s, link) {
+		t.Errorf("nothing of %s in %s", link, s.Body)
+	}
+	if s := b.get(jobPage(d.hidden, second, "")); s.says("retried") {
+		t.Errorf("%s", s.Body)
+	}
+}
+
+func TestListsOfJobsAreTurnedAndNarrowed(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	b, u := d.signedIn(t, access.Maintainer, d.hidden, d.other)
+	failed, done := d.job(t, d.hidden, u, "failed", ""), d.job(t, d.hidden, u, "success", "")
+	elsewhere := d.job(t, d.other, u, "failed", "")
+	of := func(job int64) int64 {
+		id, err := postgres.Value[int64](t.Context(), d.DB, `select pipeline_id from jobs where id = $1`, job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	const list = "/house/hidden/-/jobs"
+	check := func(query string, want ...int64) {
+		t.Helper()
+		s := b.get(list + query)
+		for _, id := range []int64{failed, done, elsewhere} {
+			if s.says(`href="`+jobPage(d.hidden, id, `"`)) != slices.Contains(want, id) {
+				t.Errorf("%q: job %d of %v: %s", query, id, want, s.Body)
+			}
+		}
+	}
+	check("", failed, done)
+	check("?status=failed", failed)
+	check(fmt.Sprintf("?pipeline=%d", of(done)), done)
+	check(fmt.Sprintf("?pipeline=%d&status=failed", of(done)))
+	for _, query := range []string{fmt.Sprintf("?pipeline=%d", of(elsewhere)), "?pipeline=x", "?pipeline=999999"} {
+		if w := b.send("GET", list+query, nil); w.Code != http.StatusNotFound {
+			t.Errorf("%s: %d", query, w.Code)
+		}
+	}
+	// A job that was retried is listed too, and the next part is narrowed as this one is.
+	d.exec(t, `insert into jobs (project_id, pipeline_id, spec_id, user_id, bridge, name, stage, stage_index, status, run_when, allow_failure, tags, interruptible,
+		retried, created_at, updated_at)
+		select project_id, pipeline_id, spec_id, user_id, false, 'build', 'test', 0, 'failed', 'on_success', false, '{}', false, true, now(), now()
+		from jobs, generate_series(1, 30) where id = $1`, failed)
+	s := b.get(fmt.Sprintf("%s?pipeline=%d&status=failed", list, of(failed)))
+	_, rest, _ := strings.Cut(s.Body.String(), `rel="next" href="`)
+	next, _, _ := strings.Cut(rest, `"`)
+	if strings.Count(s.Body.String(), `<th scope="row"`) != 25 || !strings.Contains(next, "status=failed") || !strings.Contains(next, fmt.Sprintf("pipeline=%d", of(failed))) {
+		t.Errorf("the next part is %s: %s", next, s.Body)
+	}
+}
+
+func TestAListIsNotWholeForAStatusThatIsNone(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	b, u := d.signedIn(t, access.Developer, d.hidden)
+	d.job(t, d.hidden, u, "success", "")
+	for _, list := range []string{"pipelines", "jobs"} {
+		path := "/house/hidden/-/" + list
+		if s := b.get(path + "?status=bogus"); s.Code != http.StatusOK || s.says("<table") || !s.says("There is no status “bogus”.") {
+			t.Errorf("%s: %d %s", list, s.Code, s.Body)
+		}
+		if s := b.get(path + "?status=success"); !s.says("<table") {
+			t.Errorf("%s: %d %s", list, s.Code, s.Body)
 		}
 	}
 }

@@ -11,6 +11,15 @@ const (
 	sqlPutStorage   = `insert into storages (name, mark, created_at) values ($1, $2, $3)`
 	sqlStorageUsed  = `select exists (select from repositories where storage = $1)`
 
+	sqlLockBlobStore = `lock table blob_store in share row exclusive mode`
+	sqlBlobStoreMark = `select mark from blob_store`
+	sqlPutBlobStore  = `insert into blob_store (mark, created_at) values ($1, $2)`
+	sqlBlobsKnown    = `
+select exists (select from job_artifacts)
+	or exists (select from uploads where state = 'stored')
+	or exists (select from lfs_objects where not removing)
+	or exists (select from job_logs where archived_at is not null and erased_at is null)`
+
 	// Each count reads an index and ends at a bound.
 	sqlGauges = `
 select 'stithy_jobs' as name, s.state::text as label,

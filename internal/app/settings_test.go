@@ -2,12 +2,15 @@ package app
 
 import (
 	"crypto/ed25519"
+	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 
@@ -113,6 +116,73 @@ func TestATokenIsMadeShownOnceAndRevokedOnItsPage(t *testing.T) {
 	}
 }
 
+func TestNothingThatHasExpiredAlreadyIsMadeOnAPage(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	ann := i.withPassword(t)
+	b := i.browser(t)
+	b.signIn(ann.Username, goodPassword)
+	today := i.Clock.Now().UTC()
+	tomorrow := today.AddDate(0, 0, 1)
+	for path, values := range map[string]map[string]string{
+		tokensPage: {"name": "ci", "scopes": "api"}, keysPage: {"title": "laptop", "key": publicKey(t)},
+	} {
+		page := b.get(path)
+		if !page.says(`min="` + tomorrow.Format(time.DateOnly) + `"`) {
+			t.Errorf("%s offers days that have passed: %s", path, page.Body)
+		}
+		for _, day := range []string{"2020-01-01", today.Format(time.DateOnly)} {
+			values["expires_at"] = day
+			s := b.submit(page, path, values)
+			if s.Code != http.StatusUnprocessableEntity || !s.says("must be "+tomorrow.Format("2 January 2006")+" or later") || s.says("new-token") {
+				t.Errorf("%s until %s: %d %s", path, day, s.Code, s.Body)
+			}
+		}
+		values["expires_at"] = tomorrow.Format(time.DateOnly)
+		if s := b.submit(page, path, values); s.Code != http.StatusOK {
+			t.Errorf("%s until tomorrow: %d %s", path, s.Code, s.Body)
+		}
+	}
+}
+
+func TestAPrivateKeyIsNotSentBack(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	ann := i.withPassword(t)
+	b := i.browser(t)
+	b.signIn(ann.Username, goodPassword)
+	_, half, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := ssh.MarshalPrivateKey(half, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, key := range map[string]string{
+		"OpenSSH": string(pem.EncodeToMemory(block)),
+		"PuTTY":   "PuTTY-User-Key-File-3: ssh-ed25519\r\nPrivate-Lines: 1\r\nc2VjcmV0",
+	} {
+		body := strings.Split(key, "\n")[1]
+		for _, values := range []map[string]string{{"title": "laptop"}, {"title": ""}, {"title": "laptop", "expires_at": "2020-01-01"}} {
+			values["key"] = key
+			s := b.submit(b.get(keysPage), keysPage, values)
+			if s.Code != http.StatusUnprocessableEntity || s.says(strings.TrimSpace(body)) || s.says("is invalid") {
+				t.Errorf("%s with %v: %d %s", name, values, s.Code, s.Body)
+			}
+			for _, want := range []string{"is a private key", "replace it now", "public half", ".pub"} {
+				if !s.says(want) {
+					t.Errorf("%s: nothing of %q in %s", name, want, s.Body)
+				}
+			}
+		}
+	}
+	// Nor is what nobody can read, which may be one.
+	if s := b.submit(b.get(keysPage), keysPage, map[string]string{"title": "laptop", "key": "canary"}); !s.says("is invalid") || s.says("canary") {
+		t.Errorf("%s", s.Body)
+	}
+}
+
 func TestKeysAndSessionsAreAddedShownAndEnded(t *testing.T) {
 	t.Parallel()
 	i := newInstance(t)
@@ -203,6 +273,74 @@ func TestTheListOfUsersIsForAdministrators(t *testing.T) {
 		if w := admin.send("POST", path, own); w.Code != want {
 			t.Errorf("%s: %d, want %d", path, w.Code, want)
 		}
+	}
+}
+
+var listedUser = regexp.MustCompile(`(?s)<th scope="row" class="person">.*?<small>@([a-z]+)</small>`)
+
+func TestTheListOfUsersIsNarrowedToOneState(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	root := i.withPassword(t, usertest.Admin(), usertest.Named("boss"))
+	usertest.New(t, i.DB, usertest.Named("waiter"), usertest.With("state", string(user.Pending)))
+	usertest.New(t, i.DB, usertest.Named("outcast"), usertest.With("state", string(user.Blocked)))
+	usertest.New(t, i.DB, usertest.Named("forgetful"), usertest.With("locked_at", "2026-01-01"))
+	b := i.browser(t)
+	b.signIn(root.Username, goodPassword)
+	everybody := []string{"boss", "waiter", "outcast", "forgetful"}
+	for state, want := range map[string][]string{
+		"": slices.Clone(everybody), "active": {"boss", "forgetful"}, "blocked": {"outcast"}, "pending": {"waiter"}, "locked": {"forgetful"}, "admins": {"boss"},
+	} {
+		s := b.get("/admin/users?state=" + state)
+		var got []string
+		for _, found := range listedUser.FindAllStringSubmatch(s.Body.String(), -1) {
+			if slices.Contains(everybody, found[1]) {
+				got = append(got, found[1])
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("state %q lists %v", state, got)
+		}
+		if state != "" && !s.says(`<option value="`+state+`" selected>`) {
+			t.Errorf("%q cannot be chosen", state)
+		}
+	}
+}
+
+// A page that refuses a form stands at the address that the form was sent to, which people reload and come back to.
+func TestTheAddressOfARefusedFormLeadsToItsPage(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	b, ann := d.signedIn(t, access.Owner, d.hidden)
+	grouptest.Join(t, d.DB, d.house, ann, access.Owner)
+	for path, form := range map[string]url.Values{
+		"/house/hidden/-/settings/ci_cd/variables": {"key": {"not a key"}}, "/house/hidden/-/settings/ci_cd/runners": {"maximum_timeout": {"x"}},
+		"/groups/house/-/settings/ci_cd/variables": {"key": {"not a key"}}, "/groups/house/-/settings/ci_cd/runners": {"maximum_timeout": {"x"}},
+		factors + "/begin": {"current_password": {"wrong"}}, factors + "/confirm": {"code": {"000000"}}, factors + "/disable": {"current_password": {"wrong"}},
+	} {
+		form["authenticity_token"] = b.get("/").form("/users/sign_out").values["authenticity_token"]
+		if w := b.send("POST", path, form); w.Code != http.StatusUnprocessableEntity {
+			t.Errorf("%s takes the form: %d", path, w.Code)
+		}
+		w := b.send("GET", path, nil)
+		if want := path[:strings.LastIndexByte(path, '/')]; w.Code != http.StatusSeeOther || w.Header().Get("Location") != want {
+			t.Errorf("%s leads to %q: %d", path, w.Header().Get("Location"), w.Code)
+		}
+	}
+	for path, want := range map[string]string{
+		"/house/hidden/-/settings/ci_cd/variables/update": "/house/hidden/-/settings/ci_cd", factors + "/codes": factors, factors + "/keys": factors,
+		factors + "/keys/begin": factors, factors + "/keys/7/remove": factors, "/users/sign_in/second_factor/key": "/users/sign_in/second_factor",
+		emailsPage + "/primary": emailsPage, invitationsPage + "/7/accept": invitationsPage,
+	} {
+		if w := b.send("GET", path, nil); w.Code != http.StatusSeeOther || w.Header().Get("Location") != want {
+			t.Errorf("%s leads to %q: %d", path, w.Header().Get("Location"), w.Code)
+		}
+	}
+	outsider, _ := d.signedIn(t, access.NoRole)
+	if w := outsider.send("GET", "/house/hidden/-/settings/ci_cd/variables", nil); w.Code != http.StatusNotFound {
+		t.Errorf("an outsider: %d", w.Code)
 	}
 }
 

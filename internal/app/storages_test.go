@@ -44,6 +44,17 @@ func (m oneNode) open(ctx context.Context, db *postgres.DB) error {
 	return store.Close()
 }
 
+// openedStore is the store of a node with a database of its own.
+func openedStore(t *testing.T, m oneNode) *gitstore.Store {
+	t.Helper()
+	store, err := OpenStore(t.Context(), m.cfg, postgrestest.New(t), clock.System(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
 func (m oneNode) mark(t *testing.T) string {
 	t.Helper()
 	mark, err := gitstore.ReadMark(m.disk)

@@ -13,6 +13,7 @@ import (
 // rules are all that look at one file.
 var rules = []func(*source) []string{
 	downwards, httpInAPIFiles, noProcesses, tellingNames, noAliases, noInit, noDialing, constantSQL, oneGiver, numberedTODOs, completeRooms,
+	madeOnce,
 }
 
 func TestEachBreachIsReported(t *testing.T) {
@@ -217,6 +218,29 @@ func TestEachBreachIsReported(t *testing.T) {
 				"func (s *Service) Find(u *User) { u.Name = s.host; s.counts[u.Name]++; s.cache.at = 1 }",
 		},
 		{
+			fact: "rooms of core made elsewhere, under any name, in tests too", path: "internal/member/fixture_test.go",
+			source: "package member_test\nimport (\npeople \"stithy/internal/user\"\n\"stithy/internal/project\"\n\"stithy/internal/setting\"\n)\n" +
+				"var u = people.New(people.Deps{})\nvar make = project.New\nvar s = setting.New(setting.Deps{})",
+			breaches: []string{
+				"7: people.New is called by core alone: tests take the room from coretest",
+				"8: project.New is called by core alone: tests take the room from coretest",
+				"9: setting.New is called by core alone: tests take the room from coretest",
+			},
+		},
+		{
+			fact: "a room of core made by its own tests", path: "internal/user/api_test.go",
+			source:   "package user_test\nimport \"stithy/internal/user\"\nvar u = user.New(user.Deps{})",
+			breaches: []string{"3: user.New is called by core alone: tests take the room from coretest"},
+		},
+		{
+			fact: "rooms of core where they are made", path: "internal/core/core.go",
+			source: "package core\nimport \"stithy/internal/user\"\nvar u = user.New(user.Deps{})",
+		},
+		{
+			fact: "settings made by their own tests, seeds and other rooms", path: "internal/setting/settingtest/settingtest.go",
+			source: "package settingtest\nimport \"stithy/internal/setting\"\nvar s, u = setting.New(setting.Deps{}), usertest.New()\nvar l = lfs.New()",
+		},
+		{
 			fact: "work to do", path: "internal/user/user.go",
 			source:   "package user\n// TODO: more\n/* TODO(ann) */\n// TODO(#12) and FIXME\n// TODO(#12): fine\nconst todo = `TODO`",
 			breaches: []string{"2: " + needsNumber, "3: " + needsNumber, "4: " + needsNumber},
@@ -298,7 +322,7 @@ func TestTheListsNameWhatExists(t *testing.T) {
 	for _, s := range theTree(t) {
 		rooms[s.room], paths[s.path] = true, true
 	}
-	for _, room := range slices.Concat(slices.Concat(floors...), speaksHTTP, startsProcesses, dials) {
+	for _, room := range slices.Concat(slices.Concat(floors...), speaksHTTP, startsProcesses, dials, madeInCore) {
 		if !rooms[room] {
 			t.Errorf("%s is listed and does not exist", room)
 		}

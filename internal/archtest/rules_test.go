@@ -29,7 +29,7 @@ var floors = [][]string{
 	{"kit/access", "ciconfig", "joblog"},
 	{"kit/bus", "kit/paging"},
 	{"kit/httpapi"},
-	{"kit/avatar"},
+	{"kit/attribute", "kit/avatar"},
 	// components and the kit of pages: they know no room
 	{"web/ui"},
 	{"web/page"},
@@ -41,11 +41,13 @@ var floors = [][]string{
 	{"grant"},
 	{"group"},
 	{"project"},
-	{"member"},
+	{"owner"},
+	{"member", "protection"},
 	{"bot", "deploytoken", "oauth", "repository"},
 	{"changelog", "lfs", "deploykey"},
 	{"artifact", "runner", "variable"},
 	{"pipeline"},
+	{"schedule"},
 	{"dispatch"},
 	// listeners: no room imports them
 	{"audit"},
@@ -54,6 +56,8 @@ var floors = [][]string{
 	{"web/account", "web/admin", "web/ci", "web/overview"},
 	// doors
 	{"apidocs", "githttp", "gitssh", "front", "web"},
+	// composition: the rooms that every other stands on, then all of them
+	{"core"},
 	{"app"},
 	{"cmd/stithy"},
 	// what looks at the house from outside
@@ -71,6 +75,9 @@ var startsProcesses = []string{"gitstore"}
 
 // dials lists who may open connections to addresses that people choose.
 var dials = []string{"platform/outbound"}
+
+// madeInCore lists the rooms that core puts together, for the application and for tests.
+var madeInCore = []string{"setting", "user", "token", "group", "project", "owner"}
 
 // madeSQL lists the statements outside queries*.go and list*.go, by file and how they begin.
 var madeSQL = map[string]string{
@@ -97,6 +104,7 @@ func TestStatementsAreConstantsInQueriesGo(t *testing.T)   { keep(t, constantSQL
 func TestCI04_OneFileReadsTheVariablesOfJobs(t *testing.T) { keep(t, oneGiver) }
 func TestEveryTODONamesTheIssueItWaitsFor(t *testing.T)    { keep(t, numberedTODOs) }
 func TestRoomsAreCompleteWhenTheyAreMade(t *testing.T)     { keep(t, completeRooms) }
+func TestOnlyCoreMakesWhatOthersStandOn(t *testing.T)      { keep(t, madeOnce) }
 
 func TestNoTypeOfPagesHasManyMethods(t *testing.T) {
 	t.Parallel()
@@ -389,6 +397,30 @@ func fieldOf(e ast.Expr, variable string) (field string, whole bool) {
 	}
 	field, _ = fieldOf(sel.X, variable)
 	return field, false
+}
+
+// madeOnce wants the rooms of core to be made there, in tests too: a fixture that wires them by itself shows how another
+// application behaves. Settings stand on no room, and their own tests make them as they like.
+func madeOnce(s *source) []string {
+	if s.room == "core" {
+		return nil
+	}
+	rooms := map[string]bool{}
+	for _, room := range madeInCore {
+		if local := s.local(module + "internal/" + room); local != "" && (room != "setting" || s.room != room) {
+			rooms[local] = true
+		}
+	}
+	var breaches []string
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "New" {
+			if pkg, ok := sel.X.(*ast.Ident); ok && rooms[pkg.Name] {
+				breaches = append(breaches, s.breach(sel.Pos(), "%s.New is called by core alone: tests take the room from coretest", pkg.Name))
+			}
+		}
+		return true
+	})
+	return breaches
 }
 
 const needsNumber = "work to do without the number of its issue, (#n)"

@@ -204,3 +204,44 @@ func TestSU06_GoIsAtLeastWhatTheModuleAsksFor(t *testing.T) {
 		}
 	}
 }
+
+// chosen are the modules that the program is made of, each with a decision behind it. A new one costs size, memory and trust for as long as it stays.
+var chosen = []string{
+	"github.com/Masterminds/semver/v3", "github.com/a-h/templ", "github.com/cespare/xxhash/v2", "github.com/go-chi/chi/v5",
+	"github.com/go-webauthn/webauthn", "github.com/golang-jwt/jwt/v5", "github.com/gomodule/redigo", "github.com/jackc/pgx/v5",
+	"github.com/maypok86/otter/v2", "github.com/microcosm-cc/bluemonday", "github.com/minio/minio-go/v7", "github.com/pquerna/otp",
+	"github.com/pressly/goose/v3", "github.com/prometheus/client_golang", "github.com/riverqueue/river", "github.com/spf13/cobra",
+	"github.com/wneessen/go-mail", "github.com/yuin/goldmark",
+	"go.yaml.in/yaml/v3", "golang.org/x/crypto", "golang.org/x/net", "golang.org/x/text",
+}
+
+func TestTheProgramIsMadeOfChosenModules(t *testing.T) {
+	t.Parallel()
+	used := map[string]bool{}
+	for _, s := range theTree(t) {
+		if s.test || strings.HasSuffix(s.dir(), "test") || strings.HasPrefix(s.path, "test/") || strings.HasPrefix(s.path, "tools/") {
+			continue
+		}
+		for _, spec := range s.file.Imports {
+			name := imported(spec)
+			if host, _, _ := strings.Cut(name, "/"); !strings.Contains(host, ".") {
+				// html/template and text/template call methods by name, so that the linker has to keep all of them: eight megabytes.
+				if name == "html/template" || name == "text/template" {
+					t.Error(s.breach(spec.Pos(), "%s is imported; write a component with templ", name))
+				}
+				continue
+			}
+			i := slices.IndexFunc(chosen, func(module string) bool { return name == module || strings.HasPrefix(name, module+"/") })
+			if i < 0 {
+				t.Error(s.breach(spec.Pos(), "%s is of no chosen module", name))
+				continue
+			}
+			used[chosen[i]] = true
+		}
+	}
+	for _, module := range chosen {
+		if !used[module] {
+			t.Errorf("%s is used nowhere any more", module)
+		}
+	}
+}
