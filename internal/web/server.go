@@ -32,6 +32,7 @@ import (
 	"stithy/internal/setting"
 	"stithy/internal/signin"
 	"stithy/internal/token"
+	"stithy/internal/upload"
 	"stithy/internal/user"
 	"stithy/internal/variable"
 	"stithy/internal/web/account"
@@ -56,6 +57,7 @@ type Deps struct {
 	Runners     *runner.Service
 	Variables   *variable.Service
 	OAuth       *oauth.Service
+	Uploads     *upload.Service
 	Settings    *setting.Service
 	Throttle    httpapi.Throttle
 	Box         *secretbox.Box
@@ -118,7 +120,7 @@ func (d Deps) areas() areas {
 		ci: ci.Deps{
 			Users: d.Users, Pipelines: d.Pipelines, Artifacts: d.Artifacts, Runners: d.Runners, Variables: d.Variables, Settings: d.Settings,
 		},
-		overview: overview.Deps{Users: d.Users, Groups: d.Groups, Projects: d.Projects, Members: d.Members, Pipelines: d.Pipelines},
+		overview: overview.Deps{Users: d.Users, Groups: d.Groups, Projects: d.Projects, Members: d.Members, Pipelines: d.Pipelines, Uploads: d.Uploads},
 	}
 }
 

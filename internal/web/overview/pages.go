@@ -8,6 +8,7 @@ import (
 	"stithy/internal/member"
 	"stithy/internal/pipeline"
 	"stithy/internal/project"
+	"stithy/internal/upload"
 	"stithy/internal/user"
 	"stithy/internal/web/grouppage"
 	"stithy/internal/web/page"
@@ -22,6 +23,7 @@ type Deps struct {
 	Projects  *project.Service
 	Members   *member.Service
 	Pipelines *pipeline.Service
+	Uploads   *upload.Service
 }
 
 // Pages are the pages of the area that are about neither a group nor a project.
@@ -32,6 +34,7 @@ func Pages(d Deps) []page.Page {
 		// Those of people are for everyone and need no session: front has them.
 		{Route: "GET /uploads/-/system/group/avatar/{id}/{filename}", Who: page.Anyone, Do: d.do(showGroupPicture)},
 		{Route: "GET /uploads/-/system/project/avatar/{id}/{filename}", Who: page.Anyone, Do: d.do(showProjectPicture)},
+		{Route: "GET /-/project/{id}/uploads/{secret}/{filename}", Who: page.Anyone, Do: d.do(showUpload)},
 	}
 }
 
