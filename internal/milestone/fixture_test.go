@@ -1,0 +1,110 @@
+package milestone_test
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/app/apptest"
+	"stithy/internal/group"
+	"stithy/internal/group/grouptest"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/httpapi/httpapitest"
+	"stithy/internal/milestone"
+	"stithy/internal/project"
+	"stithy/internal/project/projecttest"
+	"stithy/internal/user"
+	"stithy/internal/user/usertest"
+)
+
+// fixture is a group with a subgroup, a project in the subgroup, and people of every role.
+type fixture struct {
+	*apptest.Instance
+	top, sub        *group.Group
+	project         *project.Project
+	root, stranger  *user.User
+	reporter, guest *user.User // of the top group
+	helper          *user.User // reporter of the project alone
+
+	mu     sync.Mutex
+	events []milestone.Event
+}
+
+func newFixture(t testing.TB) *fixture {
+	t.Helper()
+	w := &fixture{Instance: apptest.New(t)}
+	bus.On(w.Bus, func(_ context.Context, _ pgx.Tx, e milestone.Event) error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.events = append(w.events, e)
+		return nil
+	})
+	w.root = usertest.New(t, w.DB, usertest.Named("root"), usertest.Admin())
+	w.stranger = usertest.New(t, w.DB, usertest.Named("stranger"))
+	w.reporter = usertest.New(t, w.DB, usertest.Named("reporter"))
+	w.guest = usertest.New(t, w.DB, usertest.Named("guest"))
+	w.helper = usertest.New(t, w.DB, usertest.Named("helper"))
+	w.top = grouptest.New(t, w.DB, grouptest.Named("top"))
+	w.sub = grouptest.New(t, w.DB, grouptest.Named("sub"), grouptest.Under(w.top))
+	w.project = projecttest.New(t, w.DB, w.sub.ID, projecttest.Named("tool"))
+	grouptest.Join(t, w.DB, w.top, w.reporter, access.Reporter)
+	grouptest.Join(t, w.DB, w.top, w.guest, access.Guest)
+	projecttest.Join(t, w.DB, w.project, w.helper, access.Reporter)
+	return w
+}
+
+// happened are the acts since the last call.
+func (w *fixture) happened() []milestone.Event {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	events := w.events
+	w.events = nil
+	return events
+}
+
+func inProject(p *project.Project) string { return "/projects/" + id(p.ID) + "/milestones" }
+func inGroup(g *group.Group) string       { return "/groups/" + id(g.ID) + "/milestones" }
+func id(n int64) string                   { return strconv.FormatInt(n, 10) }
+
+// made is a milestone as the API shows it.
+type made struct {
+	ID          int64   `json:"id"`
+	IID         int     `json:"iid"`
+	ProjectID   *int64  `json:"project_id"`
+	GroupID     *int64  `json:"group_id"`
+	Title       string  `json:"title"`
+	Description *string `json:"description"`
+	State       string  `json:"state"`
+	UpdatedAt   string  `json:"updated_at"`
+	DueDate     *string `json:"due_date"`
+	StartDate   *string `json:"start_date"`
+	Expired     bool    `json:"expired"`
+	WebURL      string  `json:"web_url"`
+}
+
+// create makes a milestone as the reporter.
+func (w *fixture) create(t testing.TB, in, title string, attributes ...map[string]any) made {
+	t.Helper()
+	body := map[string]any{"title": title}
+	for _, more := range attributes {
+		for k, v := range more {
+			body[k] = v
+		}
+	}
+	return httpapitest.JSON[made](t, w.As(t, w.reporter).Do(t, "POST", in, body).WantStatus(t, http.StatusCreated))
+}
+
+// titles are those of a list.
+func titles(t testing.TB, r *httpapitest.Reply) []string {
+	t.Helper()
+	all := []string{}
+	for _, m := range httpapitest.JSON[[]made](t, r.WantStatus(t, http.StatusOK)) {
+		all = append(all, m.Title)
+	}
+	return all
+}
