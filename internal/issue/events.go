@@ -1,0 +1,39 @@
+package issue
+
+import (
+	"time"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/project"
+)
+
+// Action names an act on an issue.
+type Action string
+
+const (
+	Created Action = "issue_created"
+	Updated Action = "issue_updated" // closing and reopening, too
+	Moved   Action = "issue_moved"   // and is another issue now
+	Cloned  Action = "issue_cloned"
+	Linked  Action = "issue_linked"
+	Cut     Action = "issue_unlinked"
+	Timed   Action = "issue_time_tracked"
+	Deleted Action = "issue_deleted"
+)
+
+// Event is an act on an issue, published in the transaction that did it. An issue that goes is still there when it is published.
+type Event struct {
+	Action  Action
+	By      access.Actor
+	At      time.Time
+	Project *project.Project
+	Issue   Issue
+	Before  Issue            // of Updated and Timed
+	Other   *Issue           // of Moved and Cloned: what came of it; of Linked and Cut: the other one
+	In      *project.Project // of Other
+	Kind    LinkKind         // of Linked and Cut
+	Notes   bool             // of Cloned: with what was said
+}
+
+// EventName is the act.
+func (e Event) EventName() string { return string(e.Action) }

@@ -1,0 +1,514 @@
+package issue
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"stithy/internal/group"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/paging"
+	"stithy/internal/owner"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/project"
+)
+
+// Scope is where a list looks: in a project, in all projects of a group and of those below it, or everywhere.
+type Scope struct {
+	Project *project.Project
+	Group   *group.Group
+}
+
+// Presence says whether something is asked for at all.
+type Presence int
+
+const (
+	Whatever Presence = iota
+	None
+	Any
+	Upcoming // of milestones: the next that is due
+	Started  // of milestones: begun and not over
+)
+
+// Match is what is asked of labels, milestones, authors and assignees. Ids are those of people.
+type Match struct {
+	IIDs        []int
+	Labels      []string // all of them; of what a list leaves out: any of them
+	Label       Presence
+	Milestone   *string // by title
+	InMilestone Presence
+	MilestoneID int64
+	AuthorIDs   []int64
+	AssigneeIDs []int64
+	Assigned    Presence
+	Weight      *int
+	NobodyKnown bool // asks for people who do not exist
+}
+
+// Filter narrows a list of issues.
+type Filter struct {
+	Match
+	Not                                                      Match
+	Closed                                                   *bool
+	Search                                                   string
+	InTitle, InDescription                                   bool
+	CreatedAfter, CreatedBefore, UpdatedAfter, UpdatedBefore *time.Time
+	Due                                                      string
+	Confidential                                             *bool
+	Type                                                     Type
+	NonArchived                                              bool
+}
+
+// orders are the keys that a list may be ordered by, before the id. What has none of a key comes last.
+var orders = map[string]struct{ asc, desc []postgres.Key }{
+	"created_at":        {[]postgres.Key{{Expr: "i.created_at"}}, []postgres.Key{{Expr: "i.created_at", Desc: true}}},
+	"updated_at":        {[]postgres.Key{{Expr: "i.updated_at"}}, []postgres.Key{{Expr: "i.updated_at", Desc: true}}},
+	"title":             {[]postgres.Key{{Expr: "lower(i.title)"}}, []postgres.Key{{Expr: "lower(i.title)", Desc: true}}},
+	"popularity":        {[]postgres.Key{{Expr: "i.upvotes"}}, []postgres.Key{{Expr: "i.upvotes", Desc: true}}},
+	"weight":            {[]postgres.Key{{Expr: "coalesce(i.weight, 2147483647)"}}, []postgres.Key{{Expr: "coalesce(i.weight, -1)", Desc: true}}},
+	"due_date":          {[]postgres.Key{{Expr: "coalesce(i.due_date, 'infinity')"}}, []postgres.Key{{Expr: "coalesce(i.due_date, '-infinity')", Desc: true}}},
+	"relative_position": {[]postgres.Key{{Expr: "coalesce(i.relative_position, 9223372036854775807)"}}, []postgres.Key{{Expr: "coalesce(i.relative_position, 9223372036854775807)"}}},
+	"milestone_due":     {[]postgres.Key{{Expr: milestoneDue}}, []postgres.Key{{Expr: milestoneDueLast, Desc: true}}},
+	"label_priority":    {[]postgres.Key{{Expr: labelPriority}}, []postgres.Key{{Expr: labelPriorityLast, Desc: true}}},
+	"priority":          {[]postgres.Key{{Expr: milestoneDue}, {Expr: labelPriority}}, []postgres.Key{{Expr: milestoneDueLast, Desc: true}, {Expr: labelPriorityLast, Desc: true}}},
+}
+
+const (
+	milestoneDue      = `coalesce((select m.due_date from milestones m where m.id = i.milestone_id), 'infinity')`
+	milestoneDueLast  = `coalesce((select m.due_date from milestones m where m.id = i.milestone_id), '-infinity')`
+	priorityOf        = `(select min(lp.priority) from issue_labels il join label_priorities lp on lp.label_id = il.label_id and lp.project_id = i.project_id where il.issue_id = i.id)`
+	labelPriority     = `coalesce(` + priorityOf + `, 2147483647)`
+	labelPriorityLast = `coalesce(` + priorityOf + `, -1)`
+)
+
+var byID = postgres.Key{Expr: "i.id", Desc: true}
+
+// listing is one list for one reader.
+type listing struct {
+	Filter
+	by       access.Actor
+	today    time.Time
+	project  *project.Project // alone
+	projects []int64          // each of them, with issues
+	full     []bool           // of each: confidential ones, too
+	all      *readers         // of all projects, each looked at when it is met
+	labels   [][]int64        // of each name that is asked for, the labels that have it
+	unwanted []int64
+	goals    []int64 // milestones of the title that is asked for
+}
+
+// readers is who reads issues, as the condition readable asks for it.
+type readers struct {
+	all            bool // administrators and auditors
+	least          access.Visibility
+	guest, reports project.Standing
+}
+
+// maxEach is of how many projects the first issues of each are read. Beyond it they are met soon enough when all are passed in order.
+const maxEach = 2_000
+
+// maxInGroup is of how many projects a list of a group holds issues.
+const maxInGroup = 100_000
+
+// List reads one page of the issues that an actor may read.
+func (s *Service) List(ctx context.Context, by access.Actor, in Scope, f Filter, req paging.Request) (paging.Result[Issue], error) {
+	l, empty, err := s.listing(ctx, by, in, f)
+	if err != nil || empty {
+		return paging.Result[Issue]{}, err
+	}
+	after := func(i Issue) []string {
+		at := i.CreatedAt
+		if req.OrderBy == "updated_at" {
+			at = i.UpdatedAt
+		}
+		return []string{at.Format(time.RFC3339Nano), strconv.FormatInt(i.ID, 10)}
+	}
+	page, err := paging.FetchOf(ctx, s.deps.DB, l.page(req), req, 0, after)
+	if err != nil || req.Keyset {
+		return page, err
+	}
+	if page.Total = req.Offset() + len(page.Items); page.More || (len(page.Items) == 0 && req.Page > 1) {
+		page.Total, err = paging.Count(ctx, s.deps.DB, l.found(req, paging.MaxTotal+1))
+	}
+	return page, err
+}
+
+// Counts is how many issues of a list are open and closed, each up to MaxCount.
+type Counts struct{ Opened, Closed int }
+
+// MaxCount is how far statistics count.
+const MaxCount = 100_000
+
+// Count counts the issues that an actor may read.
+func (s *Service) Count(ctx context.Context, by access.Actor, in Scope, f Filter) (c Counts, err error) {
+	asked := f.Closed
+	for _, state := range []struct {
+		closed bool
+		count  *int
+	}{{false, &c.Opened}, {true, &c.Closed}} {
+		if asked != nil && *asked != state.closed {
+			continue
+		}
+		f.Closed = &state.closed
+		l, empty, err := s.listing(ctx, by, in, f)
+		if err != nil || empty {
+			return c, err
+		}
+		sql, args := l.found(paging.Request{OrderBy: "created_at", Desc: true, Page: 1}, MaxCount).CountSQL(MaxCount)
+		if *state.count, err = postgres.Value[int](ctx, s.deps.DB, sql, args...); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// listing finds out where a list looks. empty is that it can hold nothing.
+func (s *Service) listing(ctx context.Context, by access.Actor, in Scope, f Filter) (l *listing, empty bool, err error) {
+	l = &listing{Filter: f, by: by, today: s.deps.Clock.Now().UTC(), project: in.Project}
+	if f.NobodyKnown {
+		return l, true, nil
+	}
+	if in.Project == nil {
+		if empty, err = s.spread(ctx, l, in.Group); err != nil || empty {
+			return l, empty, err
+		}
+	} else if f.NonArchived && in.Project.Archived {
+		return l, true, nil
+	}
+	if f.Milestone != nil {
+		if l.goals, err = s.titled(ctx, l, in, *f.Milestone); err != nil || len(l.goals) == 0 {
+			return l, true, err
+		}
+	}
+	for _, name := range f.Labels {
+		ids, err := s.named(ctx, l, in, name)
+		if err != nil || len(ids) == 0 {
+			return l, true, err
+		}
+		l.labels = append(l.labels, ids)
+	}
+	for _, name := range f.Not.Labels {
+		ids, err := s.named(ctx, l, in, name)
+		if err != nil {
+			return l, false, err
+		}
+		l.unwanted = append(l.unwanted, ids...)
+	}
+	return l, false, nil
+}
+
+// spread finds the projects of a list that is not of one alone.
+func (s *Service) spread(ctx context.Context, l *listing, g *group.Group) (empty bool, err error) {
+	r := &readers{all: l.by.Admin() || l.by.Auditor(), least: access.Public}
+	if access.Sees(l.by, access.Target{Visibility: access.Internal}) {
+		r.least = access.Internal
+	}
+	if r.guest, err = s.deps.Projects.StandingFrom(ctx, l.by, access.Guest); err != nil {
+		return false, err
+	}
+	if r.reports, err = s.deps.Projects.StandingFrom(ctx, l.by, access.Reporter); err != nil {
+		return false, err
+	}
+	if g == nil && (len(l.AuthorIDs) > 0 || len(l.AssigneeIDs) > 0 || r.all) {
+		l.all = r // by the index of a person, or of everything
+		return false, nil
+	}
+	found := postgres.From("issue_counters c join projects p on p.id = c.project_id").Columns("p.id, "+fullyReadable, r.full()...)
+	found.Where(readable, r.args()...)
+	if l.NonArchived {
+		found.Where("not p.archived")
+	}
+	most := maxEach
+	if g != nil {
+		found.Where("p.namespace_id = any(array(select n.id from namespaces n where n.lineage @> array[?::bigint]))", g.ID)
+		most = maxInGroup
+	}
+	sql, args := found.Order(postgres.Key{Expr: "p.id"}).Limit(most + 1).SQL()
+	rows, err := postgres.All[struct {
+		ID   int64
+		Full bool
+	}](ctx, s.deps.DB, sql, args...)
+	if err != nil {
+		return false, err
+	}
+	if len(rows) > most && g == nil {
+		l.all = r
+		return false, nil
+	}
+	for _, row := range rows {
+		l.projects, l.full = append(l.projects, row.ID), append(l.full, row.Full)
+	}
+	return len(rows) == 0, nil
+}
+
+// readable is the condition that somebody reads the issues of a project called p: what access.Holds says of ReadIssues, for lists that are filtered
+// before they are counted. fullyReadable is whether they read confidential ones, too.
+const (
+	readable = `not p.removal and coalesce(p.features->>'issues', 'enabled') <> 'disabled' and (?::boolean
+	or (p.visibility >= ?::smallint and coalesce(p.features->>'issues', 'enabled') = 'enabled')
+	or p.namespace_id = any(?::bigint[]) or p.id = any(?::bigint[]))`
+	fullyReadable = `(?::boolean or p.namespace_id = any(?::bigint[]) or p.id = any(?::bigint[])) as full`
+)
+
+func (r *readers) args() []any { return []any{r.all, r.least, r.guest.Namespaces, r.guest.Projects} }
+func (r *readers) full() []any { return []any{r.all, r.reports.Namespaces, r.reports.Projects} }
+
+// named are the labels of a name that issues of the list may have.
+func (s *Service) named(ctx context.Context, l *listing, in Scope, name string) ([]int64, error) {
+	if in.Project == nil {
+		return postgres.Values[int64](ctx, s.deps.DB, sqlNamedIn, name, l.all != nil, l.projects)
+	}
+	lineage, err := owner.Lineage(ctx, s.deps.DB, bus.Entity{Kind: bus.OfProject, ID: in.Project.ID})
+	if err != nil {
+		return nil, err
+	}
+	return postgres.Values[int64](ctx, s.deps.DB, sqlNamedFor, name, in.Project.ID, lineage)
+}
+
+// titled are the milestones of a title that issues of the list may have.
+func (s *Service) titled(ctx context.Context, l *listing, in Scope, title string) ([]int64, error) {
+	if in.Project == nil {
+		return postgres.Values[int64](ctx, s.deps.DB, sqlTitledIn, title, l.all != nil, l.projects)
+	}
+	lineage, err := owner.Lineage(ctx, s.deps.DB, bus.Entity{Kind: bus.OfProject, ID: in.Project.ID})
+	if err != nil {
+		return nil, err
+	}
+	return postgres.Values[int64](ctx, s.deps.DB, sqlTitledFor, title, in.Project.ID, lineage)
+}
+
+// keys are the order of a request. It is total: what is equal is ordered by id.
+func keys(req paging.Request) []postgres.Key {
+	order, known := orders[req.OrderBy]
+	if !known {
+		order = orders["created_at"]
+	}
+	if req.Desc {
+		return append(order.desc[:len(order.desc):len(order.desc)], byID)
+	}
+	return append(order.asc[:len(order.asc):len(order.asc)], byID)
+}
+
+// page is the list of one page.
+func (l *listing) page(req paging.Request) *postgres.List {
+	most := req.PerPage + 1
+	if !req.Keyset {
+		most += req.Offset()
+	}
+	return l.found(req, most).Join("join issues i on i.id = found.id").Columns(listColumns).Order(keys(req)...)
+}
+
+// found is the ids of the first issues, no more than most of each project: further ones stand on no page that is asked for.
+func (l *listing) found(req paging.Request, most int) *postgres.List {
+	issues := postgres.From("issues i")
+	if l.all != nil {
+		// Offset 0 has each issue that is met asked for its project: how many are readable is not guessed.
+		issues.Join("cross join lateral (select p.id, p.namespace_id from projects p where p.id = i.project_id and not (? and p.archived) and "+readable+" offset 0) p",
+			append([]any{l.NonArchived}, l.all.args()...)...)
+	}
+	l.where(issues)
+	issues.Columns("i.id").Order(keys(req)...).Limit(most)
+	if req.Cursor != nil && issues.AfterFits(len(req.Cursor.After)) {
+		values := make([]any, len(req.Cursor.After))
+		for n, v := range req.Cursor.After {
+			values[n] = v
+		}
+		issues.After(values...)
+	}
+	var list *postgres.List
+	if l.projects != nil {
+		list = postgres.From("unnest(?::bigint[], ?::boolean[]) o(project_id, readable)", l.projects, l.full).Each(issues, "found")
+	} else {
+		list = postgres.Among(issues, "found")
+	}
+	if l.sought() {
+		list.Replan()
+	}
+	return list
+}
+
+// sought reports whether how best to find the issues depends on what is asked for.
+func (l *listing) sought() bool {
+	return l.Search != "" || len(l.Labels) > 0 || len(l.AssigneeIDs) > 0 || len(l.AuthorIDs) > 0 || l.Milestone != nil || l.MilestoneID != 0 ||
+		l.CreatedAfter != nil || l.CreatedBefore != nil || l.UpdatedAfter != nil || l.UpdatedBefore != nil
+}
+
+// where adds who may read and what was asked for.
+func (l *listing) where(q *postgres.List) {
+	const own = `i.author_id = ? or exists (select 1 from issue_assignees a where a.issue_id = i.id and a.user_id = ?)`
+	me := l.by.ID()
+	switch {
+	case l.project != nil:
+		if q.Where("i.project_id = ?", l.project.ID); !access.Holds(l.by, access.ReadConfidentialIssues, l.project.Target()) {
+			q.Where("not i.confidential or "+own, me, me)
+		}
+	case l.all == nil:
+		q.Where("i.project_id = o.project_id").Where("o.readable or not i.confidential or "+own, me, me)
+	case !l.all.all:
+		q.Where("not i.confidential or p.namespace_id = any(?::bigint[]) or p.id = any(?::bigint[]) or "+own,
+			l.all.reports.Namespaces, l.all.reports.Projects, me, me)
+	}
+	if !l.by.Admin() {
+		q.Where("not exists (select 1 from users u where u.id = i.author_id and u.state = 'banned')")
+	}
+	if l.Closed != nil {
+		if *l.Closed {
+			q.Where("i.closed")
+		} else {
+			q.Where("not i.closed") // as the index of open ones says it
+		}
+	}
+	if l.Confidential != nil {
+		q.Where("i.confidential = ?", *l.Confidential)
+	}
+	if l.Type != "" {
+		q.Where("i.type = ?", l.Type)
+	}
+	if l.Search != "" {
+		l.whereMatches(q)
+	}
+	l.whereTimes(q)
+	l.whereDue(q)
+	l.whereLabels(q)
+	l.whereMatch(q)
+	l.whereNot(q)
+}
+
+func (l *listing) whereMatches(q *postgres.List) {
+	pattern := postgres.LikeContains(l.Search)
+	switch {
+	case l.InTitle == l.InDescription:
+		q.Where("i.title ilike ? or left(i.description, 10000) ilike ?", pattern, pattern) // as the index says it
+	case l.InTitle:
+		q.Where("i.title ilike ?", pattern)
+	default:
+		q.Where("left(i.description, 10000) ilike ?", pattern)
+	}
+}
+
+func (l *listing) whereTimes(q *postgres.List) {
+	if l.CreatedAfter != nil {
+		q.Where("i.created_at >= ?", *l.CreatedAfter)
+	}
+	if l.CreatedBefore != nil {
+		q.Where("i.created_at <= ?", *l.CreatedBefore)
+	}
+	if l.UpdatedAfter != nil {
+		q.Where("i.updated_at >= ?", *l.UpdatedAfter)
+	}
+	if l.UpdatedBefore != nil {
+		q.Where("i.updated_at <= ?", *l.UpdatedBefore)
+	}
+}
+
+// whereDue reads due dates against the day in UTC. A week begins on Monday.
+func (l *listing) whereDue(q *postgres.List) {
+	day := time.Date(l.today.Year(), l.today.Month(), l.today.Day(), 0, 0, 0, 0, time.UTC)
+	within := func(from, to time.Time) { q.Where("i.due_date >= ? and i.due_date < ?", from, to) }
+	switch l.Due {
+	case "0":
+		q.Where("i.due_date is null")
+	case "any":
+		q.Where("i.due_date is not null")
+	case "today":
+		within(day, day.AddDate(0, 0, 1))
+	case "tomorrow":
+		within(day.AddDate(0, 0, 1), day.AddDate(0, 0, 2))
+	case "overdue":
+		q.Where("i.due_date < ?", day)
+	case "week":
+		monday := day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
+		within(monday, monday.AddDate(0, 0, 7))
+	case "month":
+		first := day.AddDate(0, 0, 1-day.Day())
+		within(first, first.AddDate(0, 1, 0))
+	case "next_month_and_previous_two_weeks":
+		within(day.AddDate(0, 0, -14), day.AddDate(0, 0, 1-day.Day()).AddDate(0, 2, 0))
+	}
+}
+
+func (l *listing) whereLabels(q *postgres.List) {
+	for _, ids := range l.labels {
+		q.Where("exists (select 1 from issue_labels il where il.issue_id = i.id and il.label_id = any(?::bigint[]))", ids)
+	}
+	if len(l.unwanted) > 0 {
+		q.Where("not exists (select 1 from issue_labels il where il.issue_id = i.id and il.label_id = any(?::bigint[]))", l.unwanted)
+	}
+	switch l.Label {
+	case None:
+		q.Where("not exists (select 1 from issue_labels il where il.issue_id = i.id)")
+	case Any:
+		q.Where("exists (select 1 from issue_labels il where il.issue_id = i.id)")
+	}
+}
+
+const (
+	titled   = `i.milestone_id in (select m.id from milestones m where m.id = i.milestone_id and m.title = ?)`
+	assigned = `exists (select 1 from issue_assignees a where a.issue_id = i.id and a.user_id = any(?::bigint[]))`
+	upcoming = `exists (select 1 from milestones m where m.id = i.milestone_id and m.state = 'active' and m.due_date >= ?::date and not exists (
+	select 1 from milestones o where o.state = 'active' and o.due_date >= ?::date and o.due_date < m.due_date
+		and (o.project_id = m.project_id or o.namespace_id = m.namespace_id)))`
+	started = `exists (select 1 from milestones m where m.id = i.milestone_id and m.start_date <= ?::date and coalesce(m.due_date >= ?::date, true))`
+)
+
+func (l *listing) whereMatch(q *postgres.List) {
+	if len(l.IIDs) > 0 {
+		q.Where("i.iid = any(?::bigint[])", l.IIDs)
+	}
+	if len(l.AuthorIDs) > 0 {
+		q.Where("i.author_id = any(?::bigint[])", l.AuthorIDs)
+	}
+	if len(l.AssigneeIDs) > 0 {
+		q.Where(assigned, l.AssigneeIDs)
+	}
+	switch l.Assigned {
+	case None:
+		q.Where("not exists (select 1 from issue_assignees a where a.issue_id = i.id)")
+	case Any:
+		q.Where("exists (select 1 from issue_assignees a where a.issue_id = i.id)")
+	}
+	if l.MilestoneID != 0 {
+		q.Where("i.milestone_id = ?", l.MilestoneID)
+	}
+	if l.Milestone != nil {
+		q.Where("i.milestone_id = any(?::bigint[])", l.goals)
+	}
+	switch l.InMilestone {
+	case None:
+		q.Where("i.milestone_id is null")
+	case Any:
+		q.Where("i.milestone_id is not null")
+	case Upcoming:
+		q.Where(upcoming, l.today, l.today)
+	case Started:
+		q.Where(started, l.today, l.today)
+	}
+	if l.Weight != nil {
+		q.Where("i.weight = ?::bigint", *l.Weight)
+	}
+}
+
+func (l *listing) whereNot(q *postgres.List) {
+	if len(l.Not.IIDs) > 0 {
+		q.Where("i.iid <> all(?::bigint[])", l.Not.IIDs)
+	}
+	if len(l.Not.AuthorIDs) > 0 {
+		q.Where("i.author_id is null or i.author_id <> all(?::bigint[])", l.Not.AuthorIDs)
+	}
+	if len(l.Not.AssigneeIDs) > 0 {
+		q.Where("not "+assigned, l.Not.AssigneeIDs)
+	}
+	if l.Not.Milestone != nil {
+		q.Where("i.milestone_id is null or not "+titled, *l.Not.Milestone)
+	}
+	switch l.Not.InMilestone {
+	case Upcoming:
+		q.Where("not "+upcoming, l.today, l.today)
+	case Started:
+		q.Where("not "+started, l.today, l.today)
+	}
+	if l.Not.Weight != nil {
+		q.Where("i.weight is null or i.weight <> ?::bigint", *l.Not.Weight)
+	}
+}

@@ -1,0 +1,363 @@
+package issue
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/fault"
+	"stithy/internal/label"
+	"stithy/internal/milestone"
+	"stithy/internal/owner"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/project"
+	"stithy/internal/setting"
+	"stithy/internal/subscription"
+	"stithy/internal/user"
+)
+
+// Deps is what the room needs from below.
+type Deps struct {
+	DB          *postgres.DB
+	Bus         *bus.Bus
+	Settings    *setting.Service
+	Users       *user.Service
+	Projects    *project.Service
+	Owners      *owner.Service
+	Labels      *label.Service
+	Milestones  *milestone.Service
+	Clock       clock.Clock
+	ExternalURL string
+}
+
+// Service is the use cases of issues.
+type Service struct{ deps Deps }
+
+// New puts the room together.
+func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
+
+var (
+	errMissing   = fault.WithMessage(fault.NotFound, "404 Not found")
+	errDuplicate = fault.WithMessage(fault.Conflict, "Duplicated issue")
+)
+
+// faults are what a write finds when something came or went meanwhile.
+var faults = postgres.Faults{
+	"issues_iid_key": errDuplicate, "issues_project_id_fkey": fault.NotFoundf("Project"), "issue_counters_project_id_fkey": fault.NotFoundf("Project"),
+	"issues_author_id_fkey": fault.New(fault.Unauthenticated), "issues_milestone_id_fkey": fault.NotFoundf("Milestone"),
+	"issue_assignees_user_id_fkey": fault.NotFoundf("User"), "issue_labels_label_id_fkey": fault.NotFoundf("Label"),
+}
+
+// Find reads an issue of a project, for an actor who may.
+func (s *Service) Find(ctx context.Context, a access.Actor, p *project.Project, iid int) (*Issue, error) {
+	i, err := found(postgres.One[Issue](ctx, s.deps.DB, sqlFind, p.ID, iid))
+	if err == nil && !RightsOf(a, p, i).Read {
+		err = errMissing
+	}
+	if err != nil {
+		return nil, err
+	}
+	return i, nil
+}
+
+// FindByID reads an issue wherever it is, with its project, for an actor who may.
+func (s *Service) FindByID(ctx context.Context, a access.Actor, id int64) (*Issue, *project.Project, error) {
+	i, err := found(postgres.One[Issue](ctx, s.deps.DB, sqlFindByID, id))
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := s.deps.Projects.Find(ctx, a, i.ProjectID)
+	if fault.Is(err, fault.NotFound) || (err == nil && !RightsOf(a, p, i).Read) {
+		err = errMissing
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return i, p, nil
+}
+
+func found(i Issue, err error) (*Issue, error) {
+	if errors.Is(err, postgres.ErrNoRows) {
+		return nil, errMissing
+	}
+	return &i, err
+}
+
+// Draft is what an issue is made of.
+type Draft struct {
+	Title            string
+	Description      *string
+	Type             Type
+	Confidential     bool
+	DiscussionLocked *bool
+	AssigneeIDs      []int64
+	Labels           []string
+	MilestoneID      *int64
+	DueDate          *time.Time
+	Weight           *int
+	IID              int        // for owners; 0 is the next one
+	CreatedAt        *time.Time // for owners
+}
+
+// Create makes an issue in a project. What the actor may not say about it is left out.
+func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Project, d Draft) (*Issue, error) {
+	now := s.deps.Clock.Now()
+	i := Issue{
+		ProjectID: p.ID, AuthorID: new(by.ID()), Title: d.Title, Description: d.Description, Type: s.typeFor(by, p, d.Type), Severity: Unknown,
+		Confidential: d.Confidential, CreatedAt: now, UpdatedAt: now,
+	}
+	member := by.Admin() || p.Role >= access.Guest
+	if member {
+		i.DiscussionLocked, i.DueDate = d.DiscussionLocked, d.DueDate
+		if s.enterprise() {
+			i.Weight = d.Weight
+		}
+	} else {
+		d.Labels, d.AssigneeIDs, d.MilestoneID = nil, nil, nil
+	}
+	if owns(by, p) {
+		if i.IID = d.IID; d.CreatedAt != nil {
+			i.CreatedAt, i.UpdatedAt = *d.CreatedAt, *d.CreatedAt
+		}
+	}
+	if err := i.check(); err != nil {
+		return nil, err
+	}
+	var err error
+	if i.AssigneeIDs, err = s.assignable(ctx, p, d.AssigneeIDs); err != nil {
+		return nil, err
+	}
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		labels, err := s.labels(ctx, tx, by, p, d.Labels)
+		if err != nil {
+			return err
+		}
+		i.LabelIDs = labels
+		if i.MilestoneID, err = s.milestone(ctx, tx, p, d.MilestoneID); err != nil {
+			return err
+		}
+		if err := s.insert(ctx, tx, &i); err != nil {
+			return err
+		}
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, At: now, Project: p, Issue: i})
+	})
+	return &i, err
+}
+
+// insert writes a new issue with the number that it has, or the next one, and subscribes its author.
+func (s *Service) insert(ctx context.Context, tx pgx.Tx, i *Issue) (err error) {
+	if err := owner.Hold(ctx, tx, bus.Entity{Kind: bus.OfProject, ID: i.ProjectID}); err != nil {
+		return err
+	}
+	if i.IID > 0 {
+		_, err = tx.Exec(ctx, sqlAtLeast, i.ProjectID, i.IID)
+	} else {
+		i.IID, err = postgres.Value[int](ctx, tx, sqlNext, i.ProjectID)
+	}
+	if err != nil {
+		return faults.Translate(err)
+	}
+	i.ID, err = postgres.Value[int64](ctx, tx, sqlInsert, i.ProjectID, i.IID, i.AuthorID, i.Title, i.Description, i.Type, i.Severity, i.Confidential,
+		i.DiscussionLocked, i.MilestoneID, i.DueDate, i.Weight, i.HealthStatus, i.TimeEstimate, i.TimeSpent, i.Tasks, i.TasksDone, i.Upvotes, i.Downvotes,
+		i.CreatedAt)
+	if err != nil {
+		return faults.Translate(err)
+	}
+	if err := keep(ctx, tx, i.ID, nil, i.AssigneeIDs, sqlAssign, sqlUnassign); err != nil {
+		return err
+	}
+	if err := keep(ctx, tx, i.ID, nil, i.LabelIDs, sqlLabel, sqlUnlabel); err != nil {
+		return err
+	}
+	if i.AuthorID != nil {
+		_, err = subscription.Set(ctx, tx, subscription.Issue, i.ID, *i.AuthorID, i.CreatedAt)
+	}
+	return err
+}
+
+// keep brings what belongs to an issue from one set to another.
+func keep(ctx context.Context, tx pgx.Tx, id int64, before, after []int64, add, remove string) error {
+	if gone := without(before, after); len(gone) > 0 {
+		if _, err := tx.Exec(ctx, remove, id, gone); err != nil {
+			return err
+		}
+	}
+	if come := without(after, before); len(come) > 0 {
+		if _, err := tx.Exec(ctx, add, id, come); err != nil {
+			return faults.Translate(err)
+		}
+	}
+	return nil
+}
+
+// without is what is in a and not in b.
+func without(a, b []int64) []int64 {
+	return slices.DeleteFunc(slices.Clone(a), func(id int64) bool { return slices.Contains(b, id) })
+}
+
+// owns reports whether an actor may say of an issue what else the instance says: its number and times.
+func owns(a access.Actor, p *project.Project) bool {
+	return access.Holds(a, access.DeleteIssues, p.Target())
+}
+
+func (s *Service) enterprise() bool { return s.deps.Settings.Instance().Enterprise() }
+
+// typeFor is the type that an issue of an actor has when they ask for one.
+func (s *Service) typeFor(by access.Actor, p *project.Project, t Type) Type {
+	switch {
+	case t == Task, t == Incident && access.Holds(by, access.PlanIssues, p.Target()), t == TestCase && s.deps.Settings.Instance().Tier == setting.Ultimate:
+		return t
+	}
+	return Plain
+}
+
+// assignable are those of some people to whom an issue of a project can be given: they are active and may read it.
+func (s *Service) assignable(ctx context.Context, p *project.Project, ids []int64) ([]int64, error) {
+	most := 1
+	if s.enterprise() {
+		most = maxAssignees
+	}
+	all := []int64{}
+	for n, id := range ids {
+		if len(all) == most || n == maxAssignees {
+			break
+		}
+		if slices.Contains(all, id) {
+			continue
+		}
+		u, err := s.deps.Users.Find(ctx, id)
+		if fault.Is(err, fault.NotFound) || (err == nil && u.State != user.Active) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		them := access.Actor{Person: u.Person()}
+		seen, err := s.deps.Projects.Find(ctx, them, p.ID)
+		switch {
+		case fault.Is(err, fault.NotFound):
+		case err != nil:
+			return nil, err
+		case access.Holds(them, access.ReadIssues, seen.Target()):
+			all = append(all, id)
+		}
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// labels are those of some names, of which who may manage labels makes the missing ones.
+func (s *Service) labels(ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, names []string) ([]int64, error) {
+	if len(names) > maxLabels {
+		return nil, fault.Field("labels", "are too many (maximum is %d)", maxLabels)
+	}
+	found, err := s.deps.Labels.Ensure(ctx, tx, by, owner.OfProject(p), names, access.Holds(by, access.AdminProjectLabels, p.Target()))
+	ids := make([]int64, len(found))
+	for n := range found {
+		ids[n] = found[n].ID
+	}
+	slices.Sort(ids)
+	return ids, err
+}
+
+// milestone is the one with an id that a project has or inherits, or none.
+func (s *Service) milestone(ctx context.Context, tx pgx.Tx, p *project.Project, id *int64) (*int64, error) {
+	if id == nil || *id == 0 {
+		return nil, nil
+	}
+	m, err := s.deps.Milestones.FindFor(ctx, tx, p.ID, *id)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return &m.ID, nil
+}
+
+// lock reads an issue of a project again, which nobody else changes from now on, for an actor who may still read it.
+func lock(ctx context.Context, tx pgx.Tx, a access.Actor, p *project.Project, iid int) (*Issue, error) {
+	// It is read after it is held: who waits for the row sees whom it is given to as it was before.
+	if _, err := postgres.Value[int64](ctx, tx, sqlHold, p.ID, iid); errors.Is(err, postgres.ErrNoRows) {
+		return nil, errMissing
+	} else if err != nil {
+		return nil, err
+	}
+	i, err := found(postgres.One[Issue](ctx, tx, sqlFind, p.ID, iid))
+	if err == nil && !RightsOf(a, p, i).Read {
+		err = errMissing
+	}
+	return i, err
+}
+
+// Delete removes an issue.
+func (s *Service) Delete(ctx context.Context, by access.Actor, p *project.Project, iid int) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		i, err := lock(ctx, tx, by, p, iid)
+		if err != nil {
+			return err
+		}
+		if err := s.deps.Bus.Publish(ctx, tx, Event{Action: Deleted, By: by, At: s.deps.Clock.Now(), Project: p, Issue: *i}); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, sqlDelete, i.ID)
+		return err
+	})
+}
+
+// Subscribe lets a person hear of what happens to an issue, or no longer. What is so already is not modified.
+func (s *Service) Subscribe(ctx context.Context, by access.Actor, p *project.Project, iid int, on bool) (*Issue, error) {
+	var i *Issue
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
+		if i, err = lock(ctx, tx, by, p, iid); err != nil { // one that goes meanwhile takes its subscriptions along
+			return err
+		}
+		var changed bool
+		if on {
+			changed, err = subscription.Set(ctx, tx, subscription.Issue, i.ID, by.ID(), s.deps.Clock.Now())
+		} else {
+			changed, err = subscription.Unset(ctx, tx, subscription.Issue, i.ID, by.ID())
+		}
+		if err == nil && !changed {
+			err = fault.New(fault.NotModified)
+		}
+		return err
+	})
+	return i, err
+}
+
+func (s *Service) subscribed(ctx context.Context, a access.Actor, i *Issue) (bool, error) {
+	if !a.SignedIn() {
+		return false, nil
+	}
+	return postgres.Value[bool](ctx, s.deps.DB, sqlSubscribed, i.ID, a.ID())
+}
+
+// Count adds to how much was said about an issue, in the transaction that says it.
+func Count(ctx context.Context, tx pgx.Tx, id int64, notes, upvotes, downvotes int, now time.Time) error {
+	_, err := tx.Exec(ctx, sqlCount, id, notes, upvotes, downvotes, now)
+	return err
+}
+
+// OnLabel lets issues of labels that become another have that one.
+func (s *Service) OnLabel(ctx context.Context, tx pgx.Tx, e label.Event) error {
+	if e.Action != label.Promoted || len(e.Merged) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, sqlRelabel, e.Merged, e.Label.ID)
+	return err
+}
+
+// OnMilestone lets issues of milestones that become another have that one.
+func (s *Service) OnMilestone(ctx context.Context, tx pgx.Tx, e milestone.Event) error {
+	if e.Action != milestone.Promoted || len(e.Merged) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, sqlReplanned, e.Merged, e.Milestone.ID)
+	return err
+}

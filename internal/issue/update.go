@@ -1,0 +1,215 @@
+package issue
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/project"
+	"stithy/internal/setting"
+)
+
+// Change is what an issue becomes. What is nil stays.
+type Change struct {
+	Title       *string
+	Description **string
+	Close       *bool // or reopen
+
+	// The rest is for those who plan.
+	Type             *Type
+	Severity         *Severity
+	Confidential     *bool
+	DiscussionLocked *bool
+	AssigneeIDs      *[]int64
+	Labels           *[]string
+	AddLabels        []string
+	RemoveLabels     []string
+	MilestoneID      **int64
+	DueDate          **time.Time
+	Weight           **int
+	HealthStatus     **string
+
+	UpdatedAt *time.Time // for owners
+}
+
+// Update changes an issue. What the actor may not change stays as it is.
+func (s *Service) Update(ctx context.Context, by access.Actor, p *project.Project, iid int, c Change) (*Issue, error) {
+	var assignees []int64
+	if c.AssigneeIDs != nil {
+		var err error
+		if assignees, err = s.assignable(ctx, p, *c.AssigneeIDs); err != nil {
+			return nil, err
+		}
+	}
+	var i *Issue
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		labels, err := s.changedLabels(ctx, tx, by, p, c) // names are locked before issues, by everyone
+		if err != nil {
+			return err
+		}
+		if i, err = lock(ctx, tx, by, p, iid); err != nil {
+			return err
+		}
+		rights := RightsOf(by, p, i)
+		if !rights.Edit {
+			return fault.New(fault.Forbidden)
+		}
+		before := *i
+		if c.Title != nil {
+			i.Title = *c.Title
+		}
+		if c.Description != nil {
+			i.Description = *c.Description
+		}
+		if c.Close != nil {
+			i.setClosed(*c.Close, by.ID(), s.deps.Clock.Now())
+		}
+		if rights.Plan {
+			if c.AssigneeIDs != nil {
+				i.AssigneeIDs = assignees
+			}
+			i.LabelIDs = labels.of(i.LabelIDs)
+			if err := s.plan(ctx, tx, p, i, c); err != nil {
+				return err
+			}
+		}
+		if err := i.check(); err != nil {
+			return err
+		}
+		return s.save(ctx, tx, Event{Action: Updated, By: by, Project: p, Issue: *i, Before: before}, i, c.UpdatedAt)
+	})
+	return i, err
+}
+
+// plan applies what those who plan may change.
+func (s *Service) plan(ctx context.Context, tx pgx.Tx, p *project.Project, i *Issue, c Change) (err error) {
+	if c.Type != nil && i.Type != Task && (*c.Type == Plain || *c.Type == Incident || (*c.Type == TestCase && s.deps.Settings.Instance().Tier == setting.Ultimate)) {
+		i.Type = *c.Type
+	}
+	if c.Severity != nil && i.Type == Incident {
+		i.Severity = *c.Severity
+	}
+	if c.Confidential != nil {
+		i.Confidential = *c.Confidential
+	}
+	if c.DiscussionLocked != nil {
+		i.DiscussionLocked = c.DiscussionLocked
+	}
+	if c.DueDate != nil {
+		i.DueDate = *c.DueDate
+	}
+	if c.Weight != nil && s.enterprise() {
+		i.Weight = *c.Weight
+	}
+	if c.HealthStatus != nil && s.enterprise() {
+		i.HealthStatus = *c.HealthStatus
+	}
+	if c.MilestoneID != nil {
+		i.MilestoneID, err = s.milestone(ctx, tx, p, *c.MilestoneID)
+	}
+	return err
+}
+
+// setClosed closes or reopens an issue. One whose discussion is locked stays closed.
+func (i *Issue) setClosed(closed bool, byID int64, now time.Time) {
+	switch {
+	case closed == i.Closed:
+	case closed:
+		i.Closed, i.ClosedAt, i.ClosedByID = true, &now, &byID
+	case i.DiscussionLocked == nil || !*i.DiscussionLocked:
+		i.Closed, i.ClosedAt, i.ClosedByID, i.MovedToID, i.DuplicateOfID = false, nil, nil, nil, nil
+	}
+}
+
+// labelChange is what becomes of the labels of an issue.
+type labelChange struct {
+	set         *[]int64 // nil leaves them
+	add, remove []int64
+}
+
+func (c labelChange) of(now []int64) []int64 {
+	if c.set != nil {
+		now = *c.set
+	}
+	all := without(slices.Concat(now, c.add), c.remove)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (s *Service) changedLabels(ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, c Change) (l labelChange, err error) {
+	if !access.Holds(by, access.PlanIssues, p.Target()) {
+		return l, nil
+	}
+	if c.Labels != nil {
+		set, err := s.labels(ctx, tx, by, p, *c.Labels)
+		if l.set = &set; err != nil {
+			return l, err
+		}
+	}
+	if l.add, err = s.labels(ctx, tx, by, p, c.AddLabels); err != nil {
+		return l, err
+	}
+	if len(c.RemoveLabels) > 0 {
+		l.remove, err = s.labels(ctx, tx, access.Actor{}, p, c.RemoveLabels) // makes none
+	}
+	return l, err
+}
+
+// save writes what a locked issue became, if it became anything, and publishes the event, which has the issue as it was and as it is.
+func (s *Service) save(ctx context.Context, tx pgx.Tx, e Event, i *Issue, updatedAt *time.Time) error {
+	if len(i.LabelIDs) > maxLabels {
+		return fault.Field("labels", "are too many (maximum is %d)", maxLabels)
+	}
+	if i.equal(&e.Before) && (updatedAt == nil || !owns(e.By, e.Project)) {
+		return nil
+	}
+	e.At = s.deps.Clock.Now()
+	if i.UpdatedAt = e.At; updatedAt != nil && owns(e.By, e.Project) {
+		i.UpdatedAt = *updatedAt
+	}
+	if _, err := tx.Exec(ctx, sqlUpdate, i.ID, i.Title, i.Description, i.Type, i.Severity, i.Closed, i.ClosedAt, i.ClosedByID, i.Confidential,
+		i.DiscussionLocked, i.MilestoneID, i.DueDate, i.Weight, i.HealthStatus, i.TimeEstimate, i.TimeSpent, i.Tasks, i.TasksDone, i.MovedToID,
+		i.DuplicateOfID, i.UpdatedAt); err != nil {
+		return faults.Translate(err)
+	}
+	if err := keep(ctx, tx, i.ID, e.Before.AssigneeIDs, i.AssigneeIDs, sqlAssign, sqlUnassign); err != nil {
+		return err
+	}
+	if err := keep(ctx, tx, i.ID, e.Before.LabelIDs, i.LabelIDs, sqlLabel, sqlUnlabel); err != nil {
+		return err
+	}
+	e.Issue = *i
+	return s.deps.Bus.Publish(ctx, tx, e)
+}
+
+// equal reports whether two readings of an issue say the same.
+func (i *Issue) equal(other *Issue) bool {
+	a, b := *i, *other
+	sameDay := a.DueDate == b.DueDate || (a.DueDate != nil && b.DueDate != nil && a.DueDate.Equal(*b.DueDate))
+	same := sameDay && slices.Equal(a.AssigneeIDs, b.AssigneeIDs) && slices.Equal(a.LabelIDs, b.LabelIDs)
+	a.DueDate, a.AssigneeIDs, a.LabelIDs = b.DueDate, b.AssigneeIDs, b.LabelIDs
+	return same && reflect.DeepEqual(a, b)
+}
+
+// changePlanned locks an issue that the actor may plan, changes it and publishes an event.
+func (s *Service) changePlanned(
+	ctx context.Context, by access.Actor, p *project.Project, iid int, action Action, change func(tx pgx.Tx, i *Issue) error,
+) (*Issue, error) {
+	var i *Issue
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
+		if i, err = lock(ctx, tx, by, p, iid); err != nil {
+			return err
+		}
+		before := *i
+		if err := change(tx, i); err != nil {
+			return err
+		}
+		return s.save(ctx, tx, Event{Action: action, By: by, Project: p, Before: before}, i, nil)
+	})
+	return i, err
+}
