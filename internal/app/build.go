@@ -14,6 +14,7 @@ import (
 	"stithy/internal/apidocs"
 	"stithy/internal/artifact"
 	"stithy/internal/audit"
+	"stithy/internal/badge"
 	"stithy/internal/bot"
 	"stithy/internal/changelog"
 	"stithy/internal/core"
@@ -24,11 +25,15 @@ import (
 	"stithy/internal/githttp"
 	"stithy/internal/gitssh"
 	"stithy/internal/gitstore"
+	"stithy/internal/issue"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/wire"
+	"stithy/internal/label"
 	"stithy/internal/lfs"
+	"stithy/internal/markdown"
 	"stithy/internal/member"
+	"stithy/internal/milestone"
 	"stithy/internal/oauth"
 	"stithy/internal/pipeline"
 	"stithy/internal/platform/blob"
@@ -47,6 +52,7 @@ import (
 	"stithy/internal/schedule"
 	"stithy/internal/setting"
 	"stithy/internal/signin"
+	"stithy/internal/upload"
 	"stithy/internal/variable"
 	"stithy/internal/web"
 )
@@ -77,10 +83,16 @@ type App struct {
 	DeployTokens *deploytoken.Service
 	Repositories *repository.Service
 	Changelogs   *changelog.Service
+	Uploads      *upload.Service
+	Markdown     *markdown.Service
 	DeployKeys   *deploykey.Service
 	LFS          *lfs.Service
 	OAuth        *oauth.Service
 	Variables    *variable.Service
+	Labels       *label.Service
+	Milestones   *milestone.Service
+	Issues       *issue.Service
+	Badges       *badge.Service
 	Runners      *runner.Service
 	Artifacts    *artifact.Service
 	Pipelines    *pipeline.Service
@@ -192,9 +204,22 @@ func Assemble(p Parts) (*App, error) {
 		DB: db, Settings: a.Settings, Users: a.Users, Groups: a.Groups, Projects: a.Projects, Protection: a.Protection,
 		Repositories: a.Repositories, Clock: now, Names: names,
 	})
+	a.Uploads = upload.New(upload.Deps{DB: db, Queue: queue, Blobs: p.Blobs, Settings: a.Settings, Projects: a.Projects, Clock: now})
+	a.Markdown = markdown.New(markdown.Deps{
+		Users: a.Users, Groups: a.Groups, Projects: a.Projects, Repositories: a.Repositories, ExternalURL: cfg.ExternalURL,
+	})
 	a.DeployKeys = deploykey.New(deploykey.Deps{DB: db, Bus: events, Projects: a.Projects, Clock: now})
 	a.LFS = lfs.New(lfs.Deps{DB: db, Blobs: p.Blobs, Box: box, Clock: now, ExternalURL: base, Names: names, MaxSize: cfg.Git.MaxLargeFile})
 	a.Variables = variable.New(variable.Deps{DB: db, Bus: events, Box: box, Clock: now, Settings: a.Settings, Owners: a.Owners})
+	a.Labels = label.New(label.Deps{DB: db, Bus: events, Owners: a.Owners, Clock: now})
+	a.Milestones = milestone.New(milestone.Deps{DB: db, Bus: events, Owners: a.Owners, Clock: now, ExternalURL: base})
+	a.Issues = issue.New(issue.Deps{
+		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Owners: a.Owners, Labels: a.Labels, Milestones: a.Milestones,
+		Clock: now, ExternalURL: base,
+	})
+	a.Badges = badge.New(badge.Deps{
+		DB: db, Bus: events, Projects: a.Projects, Owners: a.Owners, Repositories: a.Repositories, Clock: now,
+	})
 	a.Runners = runner.New(runner.Deps{
 		DB: db, Bus: events, Box: box, Settings: a.Settings, Groups: a.Groups, Projects: a.Projects, Clock: now, Log: log,
 		ExternalURL: base, Names: names,
@@ -219,7 +244,7 @@ func Assemble(p Parts) (*App, error) {
 	a.metrics = telemetry.NewMetrics(setting.Version, a.Settings.Instance().Revision)
 	a.metrics.Sampled(a.gauges)
 	for _, room := range []interface{ Register(*jobqueue.Registry) }{
-		a.Users, a.SignIns, a.Groups, a.Projects, a.Members, a.OAuth, a.Repositories, a.LFS, a.Runners, a.Artifacts, a.Pipelines, a.Schedules, a.Dispatch, a.Audit,
+		a.Users, a.SignIns, a.Groups, a.Projects, a.Members, a.OAuth, a.Repositories, a.Uploads, a.LFS, a.Runners, a.Artifacts, a.Pipelines, a.Schedules, a.Dispatch, a.Audit,
 	} {
 		room.Register(registry)
 	}
@@ -240,7 +265,8 @@ func (a *App) Endpoints() []httpapi.Endpoint {
 	var all []httpapi.Endpoint
 	for _, room := range []interface{ Endpoints() []httpapi.Endpoint }{
 		a.Settings, a.Users, a.Tokens, a.Variables, a.Groups, a.Projects, a.Members, a.Protection, a.Bots, a.DeployTokens, a.OAuth,
-		a.Repositories, a.DeployKeys, a.Changelogs, a.LFS, a.Runners, a.Pipelines, a.Schedules, a.Dispatch,
+		a.Repositories, a.DeployKeys, a.Changelogs, a.Uploads, a.Markdown, a.LFS, a.Runners, a.Pipelines, a.Schedules, a.Dispatch,
+		a.Labels, a.Milestones, a.Issues, a.Badges,
 	} {
 		all = append(all, room.Endpoints()...)
 	}
@@ -266,7 +292,7 @@ func (a *App) Handler() http.Handler {
 	}
 	pages := web.New(web.Deps{
 		Users: a.Users, Tokens: a.Tokens, SignIns: a.SignIns, Groups: a.Groups, Projects: a.Projects, Members: a.Members, Pipelines: a.Pipelines,
-		Artifacts: a.Artifacts, Runners: a.Runners, Variables: a.Variables, OAuth: a.OAuth, Settings: a.Settings, Throttle: throttle,
+		Artifacts: a.Artifacts, Runners: a.Runners, Variables: a.Variables, OAuth: a.OAuth, Uploads: a.Uploads, Settings: a.Settings, Throttle: throttle,
 		Box: a.Box, ExternalURL: a.Config.ExternalURL, Names: names, Clock: a.Clock, Log: a.Log,
 	})
 	door := &front.Front{

@@ -54,6 +54,9 @@ func (a *App) react(events *bus.Bus) {
 	bus.On(events, a.Repositories.OnProjectRemoving)
 	bus.On(events, a.LFS.OnForked)
 	bus.On(events, a.LFS.OnProjectRemoving)
+	bus.On(events, a.Uploads.OnProjectRemoving)
+	bus.On(events, a.Issues.OnLabel)
+	bus.On(events, a.Issues.OnMilestone)
 	bus.On(events, a.Artifacts.OnProjectRemoving)
 	bus.On(events, a.Runners.OnProjectRemoving)
 

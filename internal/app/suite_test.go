@@ -68,7 +68,7 @@ func newInstance(t testing.TB, environ ...string) *instance {
 	}
 	i := &instance{log: &lockedBuffer{}}
 	log := slog.New(slog.NewJSONHandler(i.log, nil))
-	db, err := postgres.Open(t.Context(), postgrestest.URL(t), 4)
+	db, err := postgres.Open(t.Context(), postgrestest.Address(t), 4)
 	if err != nil {
 		t.Fatal(err)
 	}
