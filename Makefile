@@ -10,10 +10,11 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 # What is tested from inside; test/ drives the built binary from outside. archtest and ledger have a step of their own.
 PACKAGES := ./cmd/... ./db/... ./internal/... ./web/...
 # The race detector makes tests five times as long. It sees the rooms that start goroutines or lock something, but for app, whose
-# suites walk every endpoint, and ciconfig and apidocs, which lock what they read once. `make race RACED=./internal/user` shows it another.
+# suites walk every endpoint, and ciconfig and apidocs, which lock what they read once. Of artifact, whose large reports it would
+# read for minutes, it sees what is about logs, which alone is locked. `make race RACED=./internal/user` shows it another.
 INSIDE = $(filter-out stithy/internal/archtest stithy/internal/ledger%,$(shell go list $(PACKAGES)))
 SHARING = $(shell grep -lrE --include='*.go' --exclude='*_test.go' '"sync|^\s*go |\.Go\b' cmd db internal web | xargs dirname | sort -u)
-RACED = $(filter-out stithy/internal/app stithy/internal/ciconfig stithy/internal/apidocs,$(filter $(SHARING:%=stithy/%),$(INSIDE)))
+RACED = $(filter-out $(addprefix stithy/internal/,app ciconfig apidocs artifact),$(filter $(SHARING:%=stithy/%),$(INSIDE)))
 NOT_RACED = $(filter-out $(RACED),$(INSIDE))
 
 # The commit is stamped into the binary where there is one.
@@ -52,11 +53,12 @@ test: $(TOOLS) ## Run the tests
 
 race: $(TOOLS) ## Run the tests of rooms that share memory with the race detector
 	@mkdir -p $(REPORT)
-	CGO_ENABLED=1 $(SPACIOUS) $(GOTEST) --format pkgname -- -race -vet=off -timeout 15m $(RACED) | tee $(REPORT)/race.txt
+	CGO_ENABLED=1 $(SPACIOUS) $(GOTEST) --format pkgname -- -race -vet=off -timeout 20m $(RACED) | tee $(REPORT)/race.txt
+	CGO_ENABLED=1 $(SPACIOUS) $(GOTEST) --format pkgname -- -race -vet=off -timeout 20m -run 'Log|Line' ./internal/artifact | tee $(REPORT)/race-logs.txt
 
 test-norace: $(TOOLS) ## Run the tests of the other rooms
 	@mkdir -p $(REPORT)
-	$(GOTEST) --format pkgname -- -vet=off -timeout 10m $(NOT_RACED) | tee $(REPORT)/test-norace.txt
+	$(GOTEST) --format pkgname -- -vet=off -timeout 20m $(NOT_RACED) | tee $(REPORT)/test-norace.txt
 
 lint: $(TOOLS) ## Run go vet, as one of them, and the linters
 	$(SPACIOUS) $(LINT) run
@@ -66,6 +68,7 @@ fmt: $(TOOLS) ## Format the source
 
 templates: $(TOOLS) ## Write the Go of the templates of pages
 	bin/tools/templ generate -log-level warn -path internal/web
+	bin/tools/templ generate -log-level warn -path internal/apidocs
 
 generate: templates build ## Write what follows from the code: templates, docs/api, db/schema.sql, docs/operations/configuration.md
 	mkdir -p docs/api docs/operations
@@ -98,7 +101,7 @@ storm: build ## Send hostile requests to the built binary for STORM_MINUTES, 30 
 
 # In small: two minutes of what is always the same.
 storm-small:
-	STORM_MINUTES=2 STORM='-seed 1' $(MAKE) storm
+	STORM_MINUTES=2 STORM='-seed 1 -rest 1' $(MAKE) storm
 
 mutate: ## See that tests notice mistakes; MATCH=internal/token takes those of one room
 	go run ./test/mutate -match '$(MATCH)'
@@ -124,7 +127,7 @@ fuzz: ## Fuzz every target for a while; FUZZ_LONG, FUZZ_SHORT and FUZZ_BUDGET ar
 
 # Fuzzing builds all that a package imports anew: in small, it takes the parsers that import little.
 fuzz-small:
-	FUZZ_ROOMS='ciconfig|gitstore|joblog|platform/secretbox' FUZZ_BUDGET=30 tools/fuzz
+	FUZZ_ROOMS='ciconfig|gitstore|joblog|kit/markdown|platform/secretbox' FUZZ_BUDGET=30 tools/fuzz
 
 threats: ## List which test shows which row of docs/threats.md
 	go run ./internal/ledger/threats
@@ -132,8 +135,9 @@ threats: ## List which test shows which row of docs/threats.md
 bench: build ## Measure against the thinnest honest program; BENCH holds flags, such as -quick
 	go run ./test/bench $(BENCH)
 
-load: build ## Measure the lists with LOAD_USERS accounts and LOAD_PROJECTS projects, a million each by default, and LOAD_JOBS jobs, 5 million
+load: build ## Measure the lists with LOAD_USERS accounts and LOAD_PROJECTS projects, a million each by default, LOAD_JOBS jobs, 5 million, and LOAD_ISSUES issues, 10 million
 	STITHY_LOAD_USERS=$${LOAD_USERS:-1000000} STITHY_LOAD_PROJECTS=$${LOAD_PROJECTS:-1000000} STITHY_LOAD_JOBS=$${LOAD_JOBS:-5000000} \
+		STITHY_LOAD_ISSUES=$${LOAD_ISSUES:-10000000} \
 		go test ./test/load -run ListsOf -count=1 -timeout 60m -v
 
 runners: build ## Let LOAD_RUNNERS runners wait on one node, 10,000 by default, and claim LOAD_PENDING jobs, 50,000
@@ -185,7 +189,9 @@ check-tidy:
 
 # db/schema.sql has a test of its own among those of platform/postgres.
 check-generated: build $(TOOLS)
-	@bin/tools/templ generate -log-level warn -check -path internal/web || { echo "stale, run make templates"; exit 1; }
+	@for dir in internal/web internal/apidocs; do \
+		bin/tools/templ generate -log-level warn -check -path $$dir || { echo "stale, run make templates"; exit 1; }; \
+	done
 	@fresh=$$(mktemp -d); trap 'rm -rf "$$fresh"' EXIT; mkdir "$$fresh/api"; \
 	bin/stithy openapi --write "$$fresh/api"; \
 	tools/configuration > "$$fresh/configuration.md"; \

@@ -61,3 +61,19 @@ func TestOnlyAbsurdFiguresFailAQuickRun(t *testing.T) {
 		}
 	}
 }
+
+func TestSizeAndIdleMemoryAreHeldInEveryRun(t *testing.T) {
+	t.Parallel()
+	for fact, r := range map[string]report{
+		"a binary that is too large":      {Binary: maxBinary + 0.1},
+		"a process that holds too much":   {Starts: []Start{{Name: "stithy", Memory: mostIdle + 0.1}}},
+		"a process that starts for hours": {Starts: []Start{{Name: "stithy", Millis: 1e6}}},
+	} {
+		if r.judge(true) == nil {
+			t.Errorf("%s passes", fact)
+		}
+	}
+	if err := (&report{Binary: maxBinary, Starts: []Start{{Name: "stithy", Memory: maxMemory, Millis: maxStart}}}).judge(true); err != nil {
+		t.Error(err)
+	}
+}

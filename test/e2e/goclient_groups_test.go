@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -31,6 +32,8 @@ func TestTheOfficialGoClientFindsGroupsAndProjects(t *testing.T) {
 	t.Run("project access tokens", tour.projectAccessTokens)
 	t.Run("group access tokens", tour.groupAccessTokens)
 	t.Run("deploy tokens", tour.deployTokens)
+	t.Run("planning", tour.planning)
+	t.Run("issues", tour.issues)
 	t.Run("namespaces", tour.namespaces)
 	t.Run("removal", tour.removal)
 }
@@ -565,6 +568,86 @@ func (g goTour) groupAccessTokens(t *testing.T) {
 	call(next.Groups.GetGroup(swarm.ID, nil)).ok(t, http.StatusOK)
 	act(g.c.GroupAccessTokens.RevokeGroupAccessToken(swarm.ID, rotated.ID)).ok(t, http.StatusNoContent)
 	call(next.Groups.GetGroup(swarm.ID, nil)).refused(t, http.StatusUnauthorized, `{"message":"401 Unauthorized"}`)
+}
+
+func (g goTour) planning(t *testing.T) {
+	yard := g.group(t, "yard", gitlab.PrivateVisibility)
+	p := g.project(t, yard, "shed", gitlab.PrivateVisibility)
+	bug := call(g.c.Labels.CreateLabel(p.ID, &gitlab.CreateLabelOptions{Name: new("a bug/1"), Color: new("red"), Priority: new(int64(2))})).ok(t, http.StatusCreated)
+	if bug.Color != "#FF0000" || bug.Priority != 2 || !bug.IsProjectLabel {
+		t.Errorf("label: %+v", bug)
+	}
+	if got := call(g.c.Labels.UpdateLabel(p.ID, "a bug/1", &gitlab.UpdateLabelOptions{NewName: new("bug")})).ok(t, http.StatusOK); got.Name != "bug" || got.ID != bug.ID {
+		t.Errorf("renamed: %+v", got)
+	}
+	if got := call(g.c.Labels.SubscribeToLabel(p.ID, bug.ID)).ok(t, http.StatusCreated); !got.Subscribed {
+		t.Errorf("subscribed: %+v", got)
+	}
+	act(g.c.Labels.PromoteLabel(p.ID, "bug")).ok(t, http.StatusOK)
+	if got := call(g.c.GroupLabels.ListGroupLabels(yard.ID, nil)).ok(t, http.StatusOK); len(got) != 1 || got[0].Name != "bug" || !got[0].Subscribed {
+		t.Errorf("labels of the group: %+v", got)
+	}
+	act(g.c.Labels.DeleteLabel(p.ID, "bug", nil)).ok(t, http.StatusNoContent)
+	due := gitlab.ISOTime(time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC))
+	first := call(g.c.Milestones.CreateMilestone(p.ID, &gitlab.CreateMilestoneOptions{Title: new("1.0"), DueDate: &due})).ok(t, http.StatusCreated)
+	if first.IID != 1 || first.ProjectID != p.ID || first.DueDate == nil || first.DueDate.String() != "2030-01-02" || first.State != "active" {
+		t.Errorf("milestone: %+v", first)
+	}
+	if got := call(g.c.Milestones.UpdateMilestone(p.ID, first.ID, &gitlab.UpdateMilestoneOptions{StateEvent: new("close")})).ok(t, http.StatusOK); got.State != "closed" {
+		t.Errorf("closed: %+v", got)
+	}
+	act(g.c.Milestones.DeleteMilestone(p.ID, first.ID)).ok(t, http.StatusNoContent)
+	badge := call(g.c.ProjectBadges.AddProjectBadge(p.ID, &gitlab.AddProjectBadgeOptions{
+		LinkURL: new("https://example.com/%{project_path}"), ImageURL: new("https://example.com/x.svg"), Name: new("docs"),
+	})).ok(t, http.StatusCreated)
+	if badge.RenderedLinkURL != "https://example.com/yard/shed" || badge.Kind != "project" || badge.Name != "docs" {
+		t.Errorf("badge: %+v", badge)
+	}
+	act(g.c.ProjectBadges.DeleteProjectBadge(p.ID, badge.ID)).ok(t, http.StatusNoContent)
+}
+
+func (g goTour) issues(t *testing.T) {
+	loft := g.group(t, "loft", gitlab.PrivateVisibility)
+	p, other := g.project(t, loft, "roof", gitlab.PrivateVisibility), g.project(t, loft, "floor", gitlab.PrivateVisibility)
+	due := gitlab.ISOTime(time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC))
+	leak := call(g.c.Issues.CreateIssue(p.ID, &gitlab.CreateIssueOptions{
+		Title: new("A leak"), Description: new("- [x] find it\n- [ ] mend it"), Labels: &gitlab.LabelOptions{"wet", "urgent"}, DueDate: &due, Confidential: new(true), AssigneeIDs: &[]int64{1},
+	})).ok(t, http.StatusCreated)
+	if leak.IID != 1 || leak.State != "opened" || !slices.Equal(leak.Labels, gitlab.Labels{"urgent", "wet"}) || len(leak.Assignees) != 1 || leak.DueDate.String() != "2030-01-02" ||
+		leak.TaskCompletionStatus.Count != 2 || leak.References.Full != "loft/roof#1" || !leak.Subscribed || !leak.Confidential {
+		t.Errorf("issue: %+v", leak)
+	}
+	if got := call(g.c.Issues.UpdateIssue(p.ID, leak.IID, &gitlab.UpdateIssueOptions{
+		StateEvent: new("close"), RemoveLabels: &gitlab.LabelOptions{"wet"}, AddLabels: &gitlab.LabelOptions{"dry"},
+	})).ok(t, http.StatusOK); got.State != "closed" || got.ClosedBy == nil || !slices.Equal(got.Labels, gitlab.Labels{"dry", "urgent"}) {
+		t.Errorf("closed: %+v", got)
+	}
+	tile := call(g.c.Issues.CreateIssue(p.ID, &gitlab.CreateIssueOptions{Title: new("A tile")})).ok(t, http.StatusCreated)
+	for name, got := range map[string][]*gitlab.Issue{
+		"of the project": call(g.c.Issues.ListProjectIssues(p.ID, &gitlab.ListProjectIssuesOptions{State: new("closed"), Labels: &gitlab.LabelOptions{"dry"}})).ok(t, http.StatusOK),
+		"of the group":   call(g.c.Issues.ListGroupIssues(loft.ID, &gitlab.ListGroupIssuesOptions{Search: new("leak"), WithLabelDetails: new(true)})).ok(t, http.StatusOK),
+		"of everything":  call(g.c.Issues.ListIssues(&gitlab.ListIssuesOptions{Scope: new("assigned_to_me"), IIDs: &[]int64{leak.IID}})).ok(t, http.StatusOK),
+	} {
+		if len(got) != 1 || got[0].ID != leak.ID {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	link := call(g.c.IssueLinks.CreateIssueLink(p.ID, leak.IID, &gitlab.CreateIssueLinkOptions{
+		TargetProjectID: new(strconv.FormatInt(p.ID, 10)), TargetIssueIID: new(strconv.FormatInt(tile.IID, 10)),
+	})).ok(t, http.StatusCreated)
+	if got := call(g.c.IssueLinks.ListIssueRelations(p.ID, leak.IID)).ok(t, http.StatusOK); len(got) != 1 || got[0].IssueLinkID != link.ID || got[0].ID != tile.ID {
+		t.Errorf("linked: %+v", got)
+	}
+	call(g.c.IssueLinks.DeleteIssueLink(p.ID, leak.IID, link.ID)).ok(t, http.StatusOK)
+	if got := call(g.c.Issues.AddSpentTime(p.ID, leak.IID, &gitlab.AddSpentTimeOptions{Duration: new("1h 30m")})).ok(t, http.StatusCreated); got.TotalTimeSpent != 5400 || got.HumanTotalTimeSpent != "1h 30m" {
+		t.Errorf("spent: %+v", got)
+	}
+	moved := call(g.c.Issues.MoveIssue(p.ID, leak.IID, &gitlab.MoveIssueOptions{ToProjectID: &other.ID})).ok(t, http.StatusCreated)
+	if got := call(g.c.Issues.GetIssue(p.ID, leak.IID)).ok(t, http.StatusOK); got.MovedToID != moved.ID || moved.ProjectID != other.ID {
+		t.Errorf("moved: %+v to %+v", got, moved)
+	}
+	call(g.c.Issues.UnsubscribeFromIssue(other.ID, moved.IID)).ok(t, http.StatusCreated)
+	act(g.c.Issues.DeleteIssue(other.ID, moved.IID)).ok(t, http.StatusNoContent)
 }
 
 func (g goTour) deployTokens(t *testing.T) {

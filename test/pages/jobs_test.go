@@ -66,7 +66,7 @@ func (f *forge) takeJob(runner, state string, log func(say func(string))) (id in
 // colours is a log with all that logs can look like.
 func colours(say func(string)) {
 	say("Running with a runner on \x1b[0;33mlinux\x1b[0m\nsection_start:1700000000:prepare[collapsed=true]\r\x1b[0K\x1b[36;1mPreparing\x1b[0m\nAn image was fetched.\nsection_end:1700000007:prepare\r\x1b[0K" +
-		"section_start:1700000007:script\r\x1b[0K\x1b[36;1mRunning the script\x1b[0m\n")
+		"section_start:1700000007:script\r\x1b[0K\x1b[36;1mExecuting \"step_script\" stage of the job script\x1b[0m\n")
 	for n := range 8 {
 		say(fmt.Sprintf("\x1b[3%dmcolour %d\x1b[0m \x1b[9%dmbright\x1b[0m \x1b[4%dmground\x1b[0m \x1b[10%dmbright ground\x1b[0m \x1b[1;3%dmbold\x1b[0m \x1b[7;3%dminverse\x1b[0m\n", n, n, n, n, n, n, n))
 	}

@@ -48,6 +48,7 @@ type page struct {
 	Send   string `json:"send,omitempty"`  // a field that is filled in and sent first
 	Text   string `json:"text,omitempty"`  // with this
 	Grows  bool   `json:"grows,omitempty"` // a log whose last line has no end
+	Whole  string `json:"whole,omitempty"` // a selector of what a wide screen cuts nothing off
 }
 
 func TestPagesKeepTheirPromises(t *testing.T) {
@@ -245,6 +246,11 @@ func (f *forge) people() map[string][]cookie {
 		newUser(fmt.Sprintf("person%02d", n), fmt.Sprintf("Person with a rather long name, number %d", n))
 	}
 	f.api("POST", "/users/8/block", nil, "")
+	// A token of a group has an account with a name as long as they get.
+	team := f.api("POST", "/groups", map[string]any{"name": "Robots", "path": "robots"}, "ada")
+	f.api("POST", fmt.Sprintf("/groups/%d/access_tokens", id(team)), map[string]any{
+		"name": "deploys", "scopes": []string{"api"}, "expires_at": time.Now().AddDate(0, 1, 0).Format(time.DateOnly),
+	}, "ada")
 	for _, name := range []string{"Analytical Engine", "Notes", "A project with a name that is longer than most screens of telephones are wide"} {
 		f.api("POST", "/projects", map[string]any{"name": name, "description": "What it is about, in one line."}, "ada")
 	}
@@ -336,7 +342,7 @@ func (f *forge) pages() []page {
 		{Name: "two-factor-on", Path: own + "two_factor", As: "grace"},
 		{Name: "two-factor-key", Path: own + "two_factor", As: "katherine", Small: true},
 		{Name: "second-factor-key", Path: "/users/sign_in/second_factor", As: "half-keyed", Small: true},
-		{Name: "users", Path: "/admin/users", As: "root", Small: true},
+		{Name: "users", Path: "/admin/users", As: "root", Small: true, Whole: "tbody td"},
 		{Name: "users-none", Path: "/admin/users?search=nobody-of-that-name", As: "root"},
 		{Name: "not-found", Path: "/nothing/here", As: "ada", Status: http.StatusNotFound},
 	}...)

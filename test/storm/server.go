@@ -85,6 +85,11 @@ func (p *server) burden() (b burden) {
 	return b
 }
 
+// above says whether a burden is more than another in any way.
+func (b burden) above(before burden) bool {
+	return b.megabytes > before.megabytes || b.files > before.files || b.children > before.children
+}
+
 // within says whether a burden is no more than another, with what a server that has worked may keep.
 func (b burden) within(before burden) bool {
 	return b.megabytes <= before.megabytes+before.megabytes/4+64 && b.files <= before.files+32 && b.children <= before.children+4

@@ -175,6 +175,16 @@ for (const place of [{ projectId: item.id }, { groupId: hearth.id }]) {
   equal('none', await root.DeployTokens.all(), []);
 }
 
+step('issues');
+const crack = await root.Issues.create(item.id, 'A crack', { labels: 'iron', confidential: true });
+equal('issue', [crack.iid, crack.state, crack.labels, crack.confidential], [1, 'opened', ['iron'], true]);
+equal('closed', (await root.Issues.edit(item.id, 1, { stateEvent: 'close', addLabels: 'hot' })).labels, ['hot', 'iron']);
+equal('issues', ids(await root.Issues.all({ projectId: item.id, state: 'closed', labels: 'hot' })), [crack.id]);
+equal('of the group', ids(await root.Issues.all({ groupId: hearth.id })), [crack.id]);
+equal('spent', (await root.Issues.addSpentTime(item.id, 1, '1d')).total_time_spent, 28800);
+await root.Issues.remove(item.id, 1);
+await refused('no issue', 404, '404 Not found', root.Issues.show(1, { projectId: item.id }));
+
 step('namespaces');
 equal('namespaces', (await asAnn.Namespaces.all({ search: 'ann' })).map((n) => [n.kind, n.full_path]), [['user', 'ann']]);
 equal('by path', (await root.Namespaces.show('works')).id, works.id);

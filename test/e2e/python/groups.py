@@ -197,6 +197,52 @@ for holder in (item, hearth):
     holder.deploytokens.delete(token.id)
     equal("none", holder.deploytokens.list(get_all=True), [])
 
+step("labels, milestones and badges")
+for holder in (item, hearth):
+    label = holder.labels.create({"name": "bug " + holder.path, "color": "red"})
+    equal("label", (label.color, label.text_color, label.subscribed), ("#FF0000", "#FFFFFF", False))
+    label.color = "#abcdef"
+    label.save()
+    equal("labels", [l.color for l in holder.labels.list(search="bug " + holder.path, get_all=True)], ["#abcdef"])
+    equal("subscribed", label.subscribe(), None)
+    label.delete()
+    milestone = holder.milestones.create({"title": "1.0 " + holder.path, "due_date": DAY})
+    equal("milestone", (milestone.state, milestone.due_date, milestone.expired), ("active", DAY, False))
+    milestone.state_event = "close"
+    milestone.save()
+    equal("closed", [m.id for m in holder.milestones.list(state="closed", get_all=True)], [milestone.id])
+    milestone.delete()
+    badge = holder.badges.create({"link_url": "https://example.com/%{project_name}", "image_url": "https://example.com/x.svg"})
+    equal("badge", holder.badges.get(badge.id).link_url, "https://example.com/%{project_name}")
+    equal("rendered", holder.badges.render(link_url="https://example.com/x", image_url="https://example.com/x.svg")["rendered_link_url"], "https://example.com/x")
+    badge.delete()
+label = item.labels.create({"name": "shared", "color": "#123456", "priority": 1})
+label.promote()
+equal("promoted", hearth.labels.get("shared").color, "#123456")
+refused("a name that is inherited", 409, "Label already exists", item.labels.create, {"name": "shared", "color": "red"})
+hearth.labels.delete("shared")
+milestone = item.milestones.create({"title": "shared"})
+milestone.promote()
+equal("promoted", [m.title for m in hearth.milestones.list(get_all=True)], ["shared"])
+hearth.milestones.list(get_all=True)[0].delete()
+
+step("issues")
+issue = item.issues.create({"title": "A crack", "labels": ["iron"], "confidential": True, "assignee_ids": [1]})
+equal("issue", (issue.iid, issue.state, issue.labels, issue.confidential), (1, "opened", ["iron"], True))
+issue.labels = ["iron", "hot"]
+issue.state_event = "close"
+issue.save()
+equal("closed", [i.id for i in item.issues.list(state="closed", labels=["hot"], get_all=True)], [issue.id])
+equal("of the group", [i.iid for i in hearth.issues.list(get_all=True)], [1])
+equal("of mine", [i.id for i in gl.issues.list(scope="assigned_to_me", get_all=True)], [issue.id])
+other = item.issues.create({"title": "A dent"})
+source, target = issue.links.create({"target_project_id": item.id, "target_issue_iid": other.iid})
+equal("linked", (source.iid, target.iid, [i.iid for i in issue.links.list(get_all=True)]), (1, 2, [2]))
+equal("spent", issue.add_spent_time("2h")["total_time_spent"], 7200)
+equal("counts", item.issues_statistics.get().statistics["counts"], {"all": 2, "closed": 1, "opened": 1})
+issue.delete()
+refused("no issue", 404, "404 Not found", item.issues.get, 1)
+
 step("invitations")
 for holder in (item, hearth):
     holder.invitations.create({"email": "guest@example.org", "access_level": REPORTER})

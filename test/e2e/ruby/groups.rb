@@ -145,6 +145,17 @@ root.delete("/projects/#{item.id}/deploy_tokens/#{deploy.id}")
 equal 'no deploy tokens', root.get("/projects/#{item.id}/deploy_tokens").map(&:id), []
 equal 'memberships', root.get("/users/#{bob.id}/memberships").map(&:source_name).sort, %w[Guests gate]
 
+step 'issues'
+issue = root.create_issue(item.id, 'A crack', labels: 'iron', assignee_ids: [1])
+equal 'issue', [issue.iid, issue.state, issue.labels], [1, 'opened', ['iron']]
+equal 'changed', root.edit_issue(item.id, 1, title: 'A dent', add_labels: 'hot').labels, %w[hot iron]
+equal 'closed', root.close_issue(item.id, 1).state, 'closed'
+equal 'reopened', root.reopen_issue(item.id, 1).state, 'opened'
+equal 'issues', root.issues(item.id, labels: 'hot').map(&:title), ['A dent']
+equal 'spent', root.add_time_spent_on_issue(item.id, 1, '3h').human_total_time_spent, '3h'
+root.delete_issue(item.id, 1)
+refused('no issue', Gitlab::Error::NotFound, '404 Not found') { root.issue(item.id, 1) }
+
 step 'namespaces'
 equal 'namespaces', root.namespaces(search: 'guests').map { |n| [n.kind, n.full_path] }, [%w[group guests]]
 

@@ -1,0 +1,73 @@
+package crowd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Planned is where most of the issues are.
+type Planned struct {
+	Project   int64 // has every other issue
+	Group     int64 // of that project
+	Label     string
+	Rare      string // of one in ten thousand
+	Milestone string
+	Author    int64
+}
+
+// Plan fills a database that Settle filled with issues, every other one of them in the first project: two in three are closed, one in ten is
+// confidential, each has a label, an author and somebody whom it is given to.
+func Plan(ctx context.Context, url string, issues, projects int) (Planned, error) {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return Planned{}, err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	fill := func() error {
+		for _, step := range []struct {
+			sql  string
+			args []any
+		}{
+			{insertLabels, []any{projects}}, {insertMilestones, []any{projects}}, {insertIssues, []any{issues, projects}}, {insertIssueLabels, nil}, {insertAssignees, nil},
+			{insertCounters, nil},
+		} {
+			if _, err := conn.Exec(ctx, step.sql, step.args...); err != nil {
+				return fmt.Errorf("%.60s: %w", strings.TrimSpace(step.sql), err)
+			}
+		}
+		return nil
+	}
+	if err := bare(ctx, conn, []string{"labels", "milestones", "issues", "issue_labels", "issue_assignees", "issue_counters"}, fill); err != nil {
+		return Planned{}, err
+	}
+	if err := run(ctx, conn, `update projects set archived = false where id = 1`, `vacuum (freeze, analyze) labels, milestones, issues, issue_labels, issue_assignees, issue_counters`); err != nil {
+		return Planned{}, err
+	}
+	p := Planned{Project: 1, Label: "label 3", Rare: "rare", Milestone: "milestone 1"}
+	err = conn.QueryRow(ctx, `select (select namespace_id from projects where id = 1), (select author_id from issues where project_id = 1 order by id limit 1)`).Scan(&p.Group, &p.Author)
+	return p, err
+}
+
+const (
+	insertLabels = `
+insert into labels (id, project_id, name, color, created_at, updated_at)
+select (p - 1) * 10 + n, p, case when n = 10 then 'rare' else 'label ' || n end, '#6699cc', now(), now() from generate_series(1, $1::int) p, generate_series(1, 10) n`
+	insertMilestones = `
+insert into milestones (id, project_id, iid, title, state, created_at, updated_at)
+select p, p, 1, 'milestone 1', 'active', now(), now() from generate_series(1, $1::int) p`
+	insertIssues = `
+insert into issues (id, project_id, iid, author_id, title, description, type, closed, closed_at, confidential, milestone_id, created_at, updated_at)
+select n, p, n, (select min(id) from users) + n % 100, 'The ' || (array['door', 'roof', 'floor', 'wall', 'gate'])[1 + n % 5] || ' of number ' || n,
+	'What is to be done about ' || md5(n::text), 'issue', n % 3 > 0, case when n % 3 > 0 then at end, n % 10 = 0, case when n % 50 = 1 then p end, at, at
+from (select n, case when n % 2 = 1 then 1 else 1 + (n / 2) % $2::int end as p, timestamptz '2020-01-01' + n * interval '7 seconds' as at from generate_series(1, $1::int) n) i`
+	insertIssueLabels = `
+insert into issue_labels (issue_id, label_id)
+select id, (project_id - 1) * 10 + 1 + (id / 2) % 9 from issues
+union all
+select id, (project_id - 1) * 10 + 10 from issues where id % 10000 = 1`
+	insertAssignees = `insert into issue_assignees (issue_id, user_id) select id, (select min(id) from users) + id % 97 from issues`
+	insertCounters  = `insert into issue_counters (project_id, last) select project_id, max(iid) from issues group by project_id`
+)

@@ -1,0 +1,105 @@
+package load
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"testing"
+	"time"
+
+	"stithy/internal/kit/paging"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/postgres/postgrestest"
+	"stithy/test/load/crowd"
+)
+
+// aList is what a page of issues may take.
+const aList = 50 * time.Millisecond
+
+type issueForge struct {
+	*forge
+	crowd.Planned
+}
+
+// TestListsOfManyIssues has STITHY_LOAD_ISSUES issues, half of them in one project.
+func TestListsOfManyIssues(t *testing.T) {
+	issues := size(t, "STITHY_LOAD_ISSUES", "20000")
+	const projects = 1000
+	address := postgrestest.URL(t)
+	began := time.Now()
+	if _, err := crowd.Settle(t.Context(), address, projects); err != nil {
+		t.Fatal(err)
+	}
+	planned, err := crowd.Plan(t.Context(), address, issues, projects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d issues in %v", issues, time.Since(began).Round(time.Second))
+	f := &issueForge{forge: newForge(t, address, issues, "issues", "issue_labels", "issue_assignees"), Planned: planned}
+	t.Run("keyset pages cost the same wherever they are", f.pagesAreFlat)
+	t.Run("every list with one filter is answered soon", f.listsAreQuick)
+}
+
+// quick measures a page, and holds it to its limits.
+func (f *issueForge) quick(t *testing.T, path string) cost {
+	t.Helper()
+	for range 6 { // the plan of a prepared statement settles after some uses
+		f.get(t, path, f.admin)
+	}
+	a, c := f.measure(t, path, f.admin)
+	if len(a.ids) == 0 {
+		t.Errorf("%s is empty", path)
+	}
+	if f.rows < large {
+		return c
+	}
+	p50, _ := f.medians(t, path, path, f.admin)
+	t.Logf("%-75s: %6d blocks, p50 %v", path, c.Buffers, p50.Round(10*time.Microsecond))
+	if p50 > aList {
+		t.Errorf("%s takes %v", path, p50)
+	}
+	return c
+}
+
+func (f *issueForge) pagesAreFlat(t *testing.T) {
+	for _, order := range []string{"created_at", "updated_at"} {
+		path := fmt.Sprintf("/projects/%d/issues?pagination=keyset&order_by=%s", f.Project, order)
+		first := f.quick(t, path)
+		for _, part := range []float64{0.5, 0.01} {
+			type row struct {
+				At time.Time
+				ID int64
+			}
+			at, err := postgres.One[row](t.Context(), f.app.DB,
+				`select created_at as at, id from issues where project_id = $1 and id >= (select $2::float8 * max(id) from issues) order by id limit 1`, f.Project, part)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cursor := paging.Cursor{OrderBy: order, Desc: true, After: []string{at.At.Format(time.RFC3339Nano), strconv.FormatInt(at.ID, 10)}}
+			deep := f.quick(t, path+"&cursor="+cursor.String())
+			if float64(deep.Buffers) > 1.15*float64(first.Buffers)+50 {
+				t.Errorf("%s: %d blocks for the first page, %d after %v of it", path, first.Buffers, deep.Buffers, part)
+			}
+		}
+	}
+}
+
+func (f *issueForge) listsAreQuick(t *testing.T) {
+	person := strconv.FormatInt(f.Author, 10)
+	for _, in := range []string{fmt.Sprintf("/projects/%d/issues", f.Project), fmt.Sprintf("/groups/%d/issues", f.Group), "/issues?scope=all"} {
+		for _, filter := range []string{
+			"", "state=opened", "labels=" + url.QueryEscape(f.Label), "labels=" + f.Rare, "milestone=" + url.QueryEscape(f.Milestone), "author_id=" + person, "assignee_id=" + person,
+			"search=number+4", "search=" + url.QueryEscape(needle(f.rows)), "confidential=true", "issue_type=issue", "created_before=2020-01-01T01:00:00Z", "updated_after=2020-01-01T01:00:00Z",
+			"order_by=updated_at", "not[labels]=" + url.QueryEscape(f.Label),
+		} {
+			query := "?"
+			if in == "/issues?scope=all" {
+				query = "&"
+			}
+			f.quick(t, in+query+filter)
+		}
+	}
+}
+
+// needle is a text that one issue of the first project has.
+func needle(rows int) string { return fmt.Sprintf("number %d", rows/2|1) }
