@@ -207,11 +207,11 @@ func TestSU06_GoIsAtLeastWhatTheModuleAsksFor(t *testing.T) {
 
 // chosen are the modules that the program is made of, each with a decision behind it. A new one costs size, memory and trust for as long as it stays.
 var chosen = []string{
-	"github.com/Masterminds/semver/v3", "github.com/a-h/templ", "github.com/cespare/xxhash/v2", "github.com/go-chi/chi/v5",
-	"github.com/go-webauthn/webauthn", "github.com/golang-jwt/jwt/v5", "github.com/gomodule/redigo", "github.com/jackc/pgx/v5",
-	"github.com/maypok86/otter/v2", "github.com/microcosm-cc/bluemonday", "github.com/minio/minio-go/v7", "github.com/pquerna/otp",
-	"github.com/pressly/goose/v3", "github.com/prometheus/client_golang", "github.com/riverqueue/river", "github.com/spf13/cobra",
-	"github.com/wneessen/go-mail", "github.com/yuin/goldmark",
+	"github.com/Masterminds/semver/v3", "github.com/ProtonMail/go-crypto", "github.com/a-h/templ", "github.com/cespare/xxhash/v2",
+	"github.com/go-chi/chi/v5", "github.com/go-webauthn/webauthn", "github.com/golang-jwt/jwt/v5", "github.com/gomodule/redigo",
+	"github.com/jackc/pgx/v5", "github.com/maypok86/otter/v2", "github.com/microcosm-cc/bluemonday", "github.com/minio/minio-go/v7",
+	"github.com/pquerna/otp", "github.com/pressly/goose/v3", "github.com/prometheus/client_golang", "github.com/riverqueue/river",
+	"github.com/spf13/cobra", "github.com/wneessen/go-mail", "github.com/yuin/goldmark",
 	"go.yaml.in/yaml/v3", "golang.org/x/crypto", "golang.org/x/net", "golang.org/x/text",
 }
 

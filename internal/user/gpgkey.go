@@ -1,19 +1,22 @@
 package user
 
 import (
-	"crypto/sha1"
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"strings"
+
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
 const (
 	gpgBegin = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 	gpgEnd   = "-----END PGP PUBLIC KEY BLOCK-----"
 
-	maxGPGKey = 65535 // bytes of armor
+	maxGPGKey     = 65535 // bytes of armor
+	maxGPGPackets = 1000  // every second packet of a key is a signature, of 70 bytes and more, so that no key has as many
 )
 
 // Kinds of OpenPGP packets (RFC 9580, section 5).
@@ -23,32 +26,28 @@ const (
 	packetSecretSubkey = 7
 )
 
-// parseGPGKey names the primary key of an armored block. It reads no more than
-// that takes: signatures are checked where commits are.
+// parseGPGKey names the primary key of an armored block. It looks into no other
+// packet: signatures are checked where commits are.
 func parseGPGKey(text string) (fingerprint, keyID string, ok bool) {
 	data, ok := unarmor(text)
 	if !ok {
 		return "", "", false
 	}
-	for first := true; len(data) > 0; first = false {
-		tag, body, rest, ok := nextPacket(data)
-		switch {
-		case !ok || first && tag != packetPublicKey:
-			return "", "", false
-		case tag == packetSecretKey || tag == packetSecretSubkey:
-			return "", "", false // the text is shown to everyone
-		case first:
-			if fingerprint, keyID, ok = nameKey(body); !ok {
-				return "", "", false
-			}
-		}
-		data = rest
+	packets, ok := splitPackets(data)
+	if !ok || packets[0].Tag != packetPublicKey {
+		return "", "", false
 	}
-	return fingerprint, keyID, fingerprint != ""
+	for _, p := range packets {
+		if p.Tag == packetSecretKey || p.Tag == packetSecretSubkey {
+			return "", "", false // the text is shown to everyone
+		}
+	}
+	return nameKey(packets[0])
 }
 
 // unarmor decodes a text that is one block and nothing else. The checksum is
-// not looked at, as RFC 9580 asks.
+// not looked at, as RFC 9580 asks. The library's decoder skips what stands
+// around a block, and copies a long header once for every hundred bytes of it.
 func unarmor(text string) ([]byte, bool) {
 	body, begins := strings.CutPrefix(text, gpgBegin)
 	body, ends := strings.CutSuffix(body, gpgEnd)
@@ -78,60 +77,47 @@ func unarmor(text string) ([]byte, bool) {
 	return data, err == nil && len(data) > 0
 }
 
-// nextPacket cuts one packet off. Lengths that only streams use are refused.
-func nextPacket(data []byte) (tag int, body, rest []byte, ok bool) {
-	if len(data) < 2 || data[0]&0x80 == 0 {
-		return 0, nil, nil, false
-	}
-	var size int // of the length itself
-	var length uint64
-	head, data := data[0], data[1:]
-	if head&0x40 != 0 {
-		tag = int(head & 0x3f)
-		switch {
-		case data[0] < 192:
-			size, length = 1, uint64(data[0])
-		case data[0] < 224 && len(data) >= 2:
-			size, length = 2, uint64(data[0]-192)<<8+uint64(data[1])+192
-		case data[0] == 255 && len(data) >= 5:
-			size, length = 5, uint64(binary.BigEndian.Uint32(data[1:]))
-		default:
-			return 0, nil, nil, false
+// splitPackets cuts data into packets without reading what they hold.
+func splitPackets(data []byte) (packets []*packet.OpaquePacket, ok bool) {
+	rest := bytes.NewReader(data)
+	for reader := packet.NewOpaqueReader(rest); rest.Len() > 0; {
+		if len(packets) == maxGPGPackets || isStreamed(data[len(data)-rest.Len():]) {
+			return nil, false
 		}
-	} else {
-		tag = int(head >> 2 & 0x0f)
-		switch kind := head & 3; {
-		case kind == 0:
-			size, length = 1, uint64(data[0])
-		case kind == 1 && len(data) >= 2:
-			size, length = 2, uint64(binary.BigEndian.Uint16(data))
-		case kind == 2 && len(data) >= 4:
-			size, length = 4, uint64(binary.BigEndian.Uint32(data))
-		default:
-			return 0, nil, nil, false
+		p, err := reader.Next()
+		if err != nil {
+			return nil, false
 		}
+		packets = append(packets, p)
 	}
-	data = data[size:]
-	if length > uint64(len(data)) {
-		return 0, nil, nil, false
-	}
-	return tag, data[:length], data[length:], true
+	return packets, len(packets) > 0
 }
 
-// nameKey computes the fingerprint and key id of a public key packet. SHA-1 is
-// what version 4 names its keys by.
-func nameKey(body []byte) (fingerprint, keyID string, ok bool) {
+// isStreamed tells whether a packet has a length that only streams of data use,
+// which no packet of a key is: in pieces, or up to the end.
+func isStreamed(head []byte) bool {
+	if head[0]&0x40 == 0 {
+		return head[0]&3 == 3
+	}
+	return len(head) > 1 && head[1] >= 224 && head[1] < 255
+}
+
+// nameKey tells the fingerprint and key id of a primary key.
+func nameKey(p *packet.OpaquePacket) (fingerprint, keyID string, ok bool) {
 	const smallest = 8 // version, time, algorithm and some key
-	if len(body) < smallest || len(body) > 0xffff {
+	if len(p.Contents) < smallest {
 		return "", "", false
 	}
-	switch version := body[0]; version {
-	case 4:
-		sum := sha1.Sum(append(binary.BigEndian.AppendUint16([]byte{0x99}, uint16(len(body))), body...))
-		return fmt.Sprintf("%X", sum), fmt.Sprintf("%X", sum[12:]), true
-	case 5, 6:
-		sum := sha256.Sum256(append(binary.BigEndian.AppendUint32([]byte{0x95 + version}, uint32(len(body))), body...))
+	// GnuPG makes keys for Ed448 of version 5, which is in no RFC and which the
+	// library reads only where a variable of all the program says so.
+	if p.Contents[0] == 5 {
+		sum := sha256.Sum256(append(binary.BigEndian.AppendUint32([]byte{0x9a}, uint32(len(p.Contents))), p.Contents...))
 		return fmt.Sprintf("%X", sum), fmt.Sprintf("%X", sum[:8]), true
 	}
-	return "", "", false
+	parsed, err := p.Parse()
+	key, ok := parsed.(*packet.PublicKey)
+	if err != nil || !ok {
+		return "", "", false
+	}
+	return fmt.Sprintf("%X", key.Fingerprint), fmt.Sprintf("%016X", key.KeyId), true
 }

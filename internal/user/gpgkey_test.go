@@ -1,6 +1,7 @@
 package user
 
 import (
+	"bytes"
 	"encoding/base64"
 	"os"
 	"path/filepath"
@@ -25,8 +26,12 @@ func readArmor(t testing.TB, name string) string {
 func TestAGPGKeyIsNamedAsOtherProgramsNameIt(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]string{
-		"ed25519.asc": "17DCC03062B6800AE058A6EEC5EDD9D50CA42478",
-		"rsa.asc":     "D375E7F74CFB1C58C0387FFB7DC3AE100F4CB5F2",
+		"brainpool.asc": "0A3A27BE79224F28A0C71B34F0750A15000EA4F2",
+		"dsa.asc":       "AC07ADFC8FADBD80302FC7F2E2362447BD97AA30",
+		"ed25519.asc":   "17DCC03062B6800AE058A6EEC5EDD9D50CA42478",
+		"nistp256.asc":  "9DC795C4AC690E5E99ADFC0FCAE730484B0493E8",
+		"rsa.asc":       "D375E7F74CFB1C58C0387FFB7DC3AE100F4CB5F2",
+		"secp256k1.asc": "650FF12B4D5A093FF9CA222917E60AA5FA130299",
 	} {
 		text := readArmor(t, file)
 		for name, variant := range map[string]string{
@@ -64,6 +69,67 @@ I8kWVkXU6vFOi+HWvv/ira7ofJu16NnoUkhclkUrk0mXubZvyl4GBg==
 	}
 }
 
+// GnuPG makes such keys for Ed448. This is the example of LibrePGP.
+func TestAGPGKeyOfVersion5IsNamed(t *testing.T) {
+	t.Parallel()
+	const text = gpgBegin + `
+
+xjcFXJH05BYAAAAtCSsGAQQB2kcPAQEHQFhZlVcVVtwf+21xNQPX+ecMJJBL0MPd
+fj75iux+my8QzRhlbW1hLmdvbGRtYW5AZXhhbXBsZS5uZXTClgUTFggASCIhBRk0
+e8mHJGQCX5nfPsLgAA7ZiEiS4fez6kyUAJFZVptUBQJckfTkAhsDBQsJCAcCAyIC
+AQYVCgkICwIEFgIDAQIeBwIXgAAA9cAA/jiR3yMsZMeEQ40u6uzEoXa6UXeV/S3w
+wJAXRJy9M8s0AP9vuL/7AyTfFXwwzSjDnYmzS0qAhbLDQ643N+MXGBJ2Bc48BVyR
+9OQSAAAAMgorBgEEAZdVAQUBAQdA+nysrzml2UCweAqtpDuncSPlvrcBWKU0yfU0
+YvYWWAoDAQgHwnoFGBYIACwiIQUZNHvJhyRkAl+Z3z7C4AAO2YhIkuH3s+pMlACR
+WVabVAUCXJH05AIbDAAAOSQBAP4BOOIR/sGLNMOfeb5fPs/02QMieoiSjIBnijho
+b2U5AQC+RtOHCHx7TcIYl5/Uyoi+FOvPLcNw4hOv2nwUzSSVAw==
+` + gpgEnd
+	fingerprint, keyID, ok := parseGPGKey(text)
+	if !ok || fingerprint != "19347BC9872464025F99DF3EC2E0000ED9884892E1F7B3EA4C94009159569B54" || keyID != "19347BC987246402" {
+		t.Errorf("got %q, %q, %v", fingerprint, keyID, ok)
+	}
+}
+
+// GnuPG names such a key the same: were its name another, one key could belong to two accounts.
+func TestWhatFollowsAGPGKeyInItsPacketDoesNotChangeItsName(t *testing.T) {
+	t.Parallel()
+	key, rest := splitExample(t)
+	longer := append([]byte{0xc0 | packetPublicKey, byte(len(key) + 4)}, key...)
+	longer = append(append(longer, 1, 2, 3, 4), rest...)
+	if fingerprint, _, ok := parseGPGKey(armored(longer)); !ok || fingerprint != "17DCC03062B6800AE058A6EEC5EDD9D50CA42478" {
+		t.Errorf("got %q, %v", fingerprint, ok)
+	}
+}
+
+func TestAGPGKeyHasAThousandPacketsAtMost(t *testing.T) {
+	t.Parallel()
+	key, rest := splitExample(t)
+	packets, _ := splitPackets(rest)
+	data := append([]byte{0xc0 | packetPublicKey, byte(len(key))}, append(key, rest...)...)
+	data = append(data, bytes.Repeat([]byte{0xc0 | 13, 0}, maxGPGPackets-1-len(packets))...) // names of nobody
+	if _, _, ok := parseGPGKey(armored(data)); !ok {
+		t.Errorf("%d packets are refused", maxGPGPackets)
+	}
+	if _, _, ok := parseGPGKey(armored(append(data, 0xc0|13, 0))); ok {
+		t.Errorf("%d packets are taken", maxGPGPackets+1)
+	}
+}
+
+// splitExample gives what the packet of a primary key holds, and the packets after it.
+func splitExample(t *testing.T) (key, rest []byte) {
+	t.Helper()
+	data, ok := unarmor(readArmor(t, "ed25519.asc"))
+	if !ok {
+		t.Fatal("the example is unreadable")
+	}
+	packets, ok := splitPackets(data)
+	if !ok {
+		t.Fatal("the example has no packets")
+	}
+	const header = 2
+	return packets[0].Contents, data[header+len(packets[0].Contents):]
+}
+
 func TestWhatIsNotOnePublicGPGKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	good := readArmor(t, "ed25519.asc")
@@ -71,14 +137,15 @@ func TestWhatIsNotOnePublicGPGKeyIsRefused(t *testing.T) {
 	if !ok {
 		t.Fatal("the example is unreadable")
 	}
-	_, _, afterKey, ok := nextPacket(packets)
-	if !ok {
-		t.Fatal("the example has no packets")
-	}
+	key, afterKey := splitExample(t)
 	secret := append([]byte{}, packets...)
 	secret[0] = 0x80 | packetSecretKey<<2 | secret[0]&3
 	version3 := append([]byte{}, packets...)
 	version3[2] = 3
+	unknown := append([]byte{}, packets...)
+	unknown[7] = 99
+	pieces := append([]byte{0xc0 | packetPublicKey, 224, key[0], byte(len(key) - 1)}, append(key[1:], afterKey...)...)
+	endless := append([]byte{0x80 | packetPublicKey<<2 | 3}, key...)
 	for name, text := range map[string]string{
 		"nothing":                "",
 		"the frame alone":        gpgBegin + "\n\n" + gpgEnd,
@@ -96,6 +163,9 @@ func TestWhatIsNotOnePublicGPGKeyIsRefused(t *testing.T) {
 		"a secret key hidden":    armored(append(append([]byte{}, packets...), secret...)),
 		"a secret subkey":        armored(append(append([]byte{}, packets...), 0xc0|packetSecretSubkey, 1, 4)),
 		"version 3":              armored(version3),
+		"an unknown algorithm":   armored(unknown),
+		"a key in pieces":        armored(pieces),
+		"a key without end":      armored(endless),
 		"an empty key":           armored([]byte{0xc6, 0}),
 		"a length of a stream":   armored([]byte{0xc6, 224, 4, 0}),
 		"a length without end":   armored([]byte{0x9b, 4, 0, 0, 0, 0, 0, 0, 0}),
