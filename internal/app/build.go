@@ -244,7 +244,8 @@ func Assemble(p Parts) (*App, error) {
 	a.metrics = telemetry.NewMetrics(setting.Version, a.Settings.Instance().Revision)
 	a.metrics.Sampled(a.gauges)
 	for _, room := range []interface{ Register(*jobqueue.Registry) }{
-		a.Users, a.SignIns, a.Groups, a.Projects, a.Members, a.OAuth, a.Repositories, a.Uploads, a.LFS, a.Runners, a.Artifacts, a.Pipelines, a.Schedules, a.Dispatch, a.Audit,
+		a.Users, a.SignIns, a.Groups, a.Projects, a.Members, a.OAuth,
+		a.Repositories, a.Uploads, a.LFS, a.Runners, a.Artifacts, a.Pipelines, a.Schedules, a.Dispatch, a.Audit,
 	} {
 		room.Register(registry)
 	}
