@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
-# What is tested from inside; test/ drives the built binary from outside. archtest and ledger have a step of their own.
+# What is tested from inside; test/ drives the built binary from outside. archtest, ledger and test/guides have a step of their own.
 PACKAGES := ./cmd/... ./db/... ./internal/... ./web/...
 # The race detector makes tests five times as long. It sees the rooms that start goroutines or lock something, but for app, whose
 # suites walk every endpoint, and ciconfig and apidocs, which lock what they read once. Of artifact, whose large reports it would
@@ -203,8 +203,9 @@ small: build
 	go test -count=1 ./test/load
 	go run ./test/bench -quick
 
+# Rules of the house, and that the guides to it are still right.
 archtest:
-	go test -count=1 ./internal/archtest ./internal/ledger
+	go test -count=1 ./internal/archtest ./internal/ledger ./test/guides
 
 .PHONY: help dev build test race test-norace lint fmt templates generate assets e2e conformance storm storm-small mutate mutate-check pages screenshots fuzz fuzz-small threats bench load runners chaos clones tools check \
 	check-format check-tidy check-generated archtest small
