@@ -1,5 +1,6 @@
 // Package migrations holds the database schema as numbered goose files. They are applied in order and only forwards:
-// there are no Down sections, and a file that has been released is never edited.
+// there are no Down sections, and a file that has been released is never edited. Numbers 7, 20 and 21 were never given: what counts is
+// the order.
 //
 // The previous release keeps running on the schema of the next one, so a step only adds; what it replaces is removed
 // one release later.
