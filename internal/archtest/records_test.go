@@ -2,9 +2,12 @@ package archtest
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,5 +48,41 @@ func TestTheListOfDecisionsNamesEachRecord(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("docs/adr/README.md (-want +got):\n%s", diff)
+	}
+}
+
+var quotedName = regexp.MustCompile("`([a-z0-9/]+)`")
+
+// ARCHITECTURE.md has a row for each floor, and names its packages in full or by their last part.
+func TestThePageOnArchitectureShowsTheFloorsInOrder(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "| Package (below `internal/`) | Owns |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := strings.Split(table, "\n")
+	for i, floor := range floors {
+		if i >= len(rows) {
+			t.Fatalf("%q and what is above it has no row", floor)
+		}
+		cell := strings.Split(rows[i], "|")[1]
+		named := map[string]bool{}
+		for _, name := range quotedName.FindAllStringSubmatch(cell, -1) {
+			named[path.Base(name[1])] = true
+		}
+		delete(named, "internal") // of a remark
+		var want []string
+		for _, name := range floor {
+			want = append(want, path.Base(name))
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(named))); diff != "" {
+			t.Errorf("row %d of ARCHITECTURE.md (-want +got):\n%s", i+1, diff)
+		}
+	}
+	if len(rows) != len(floors) {
+		t.Errorf("ARCHITECTURE.md has %d rows for %d floors", len(rows), len(floors))
 	}
 }
