@@ -283,7 +283,7 @@ func (a *App) Handler() http.Handler {
 	}
 	endpoints, limiter := a.Endpoints(), ratelimit.New(a.Clock, counter)
 	api := &httpapi.Server{
-		Prefix: httpapi.BaseV4, ExternalURL: a.Config.ExternalURL, SessionCookie: names.SessionCookie(), Endpoints: endpoints,
+		ExternalURL: a.Config.ExternalURL, SessionCookie: names.SessionCookie(), Endpoints: endpoints,
 		Authenticator: a.Tokens, Limits: a.Settings, Limiter: limiter, Clock: a.Clock, Log: a.Log,
 		ExposeHeaders: exposed(names),
 	}

@@ -29,7 +29,7 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 	return slices.Concat([]httpapi.Endpoint{
 		httpapi.Do(httpapi.Spec{
 			Route: "POST /jobs/request", Needs: access.BySecret, Status: http.StatusCreated, Summary: "Ask for a job, as a runner.",
-			ExtraRefusals: "needs the token of a runner", Note: "Waits for a job for a while; 204 when there is none.", Forms: []any{Payload{}},
+			ExtraRefusals: "needs the token of a runner", Note: "Waits for a job for a while; 204 when there is none.",
 		}, s.handleRequest),
 	}, s.jobEndpoints(), s.tokenEndpoints())
 }
@@ -62,7 +62,10 @@ func (p *infoParams) features() Features {
 	return f
 }
 
-func (s *Service) handleRequest(ctx context.Context, call httpapi.Call[httpapi.None, requestParams]) (httpapi.WithHeaders[any], error) {
+// jobReply is a job, or that there is none and when that was.
+type jobReply = httpapi.WithHeaders[httpapi.Either[Payload, httpapi.NoContentYet]]
+
+func (s *Service) handleRequest(ctx context.Context, call httpapi.Call[httpapi.None, requestParams]) (reply httpapi.Later[jobReply], _ error) {
 	p := call.Params
 	secret := p.Token
 	if secret == "" {
@@ -73,7 +76,7 @@ func (s *Service) handleRequest(ctx context.Context, call httpapi.Call[httpapi.N
 		Executor: p.Info.Executor, Address: call.Actor.Address.String(),
 	})
 	if err != nil {
-		return httpapi.WithHeaders[any]{}, err
+		return reply, err
 	}
 	v := s.poll(JobRequest{Runner: r, Features: p.Info.features(), Cursor: p.LastUpdate, Secret: secretbox.Secret(secret)})
 	return v.answer(v.first(ctx))
@@ -81,19 +84,22 @@ func (s *Service) handleRequest(ctx context.Context, call httpapi.Call[httpapi.N
 
 // answer is what a runner hears after a look: its job, or that there is none.
 // Before that it waits, and then there is another look.
-func (v *poll) answer(given *Payload, over bool, err error) (httpapi.WithHeaders[any], error) {
+func (v *poll) answer(given *Payload, over bool, err error) (reply httpapi.Later[jobReply], _ error) {
+	var now jobReply
 	switch {
 	case errors.Is(err, context.Canceled):
-		return httpapi.WithHeaders[any]{}, fault.New(fault.Unavailable)
+		return reply, fault.New(fault.Unavailable)
 	case err != nil:
-		return httpapi.WithHeaders[any]{}, err
+		return reply, err
 	case given != nil:
-		return httpapi.WithHeaders[any]{Body: given}, nil
+		now.Body = now.Body.One(*given)
+		return reply.Now(now), nil
 	case over:
-		return httpapi.WithHeaders[any]{Body: httpapi.NoContentYet{}, Header: map[string]string{headerLastUpdate: v.cursor()}}, nil
+		now.Body, now.Header = now.Body.Other(httpapi.NoContentYet{}), map[string]string{headerLastUpdate: v.cursor()}
+		return reply.Now(now), nil
 	}
-	return httpapi.WithHeaders[any]{Body: httpapi.Wait{
+	return reply.Wait(httpapi.Wait[jobReply]{
 		Of: fmt.Sprint("runner ", v.request.Runner.ID), Hold: v.until.Sub(v.s.deps.Clock.Now()), Begin: v.place.listen,
-		Then: func(ctx context.Context) (any, error) { return v.answer(v.next(ctx)) },
-	}}, nil
+		Then: func(ctx context.Context) (httpapi.Later[jobReply], error) { return v.answer(v.next(ctx)) },
+	}), nil
 }

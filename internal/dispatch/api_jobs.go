@@ -25,7 +25,7 @@ func (s *Service) jobEndpoints() []httpapi.Endpoint {
 			Summary: "Append to the log of a job, as its runner.",
 		}, s.handleTrace),
 		httpapi.Do(httpapi.Spec{
-			Route: "PUT /jobs/{id:digits}", Needs: access.BySecret, ExtraRefusals: also, Summary: "Say how a job fares, as its runner.", Forms: []any{0},
+			Route: "PUT /jobs/{id:digits}", Needs: access.BySecret, ExtraRefusals: also, Summary: "Say how a job fares, as its runner.",
 		}, s.handleState),
 		httpapi.Do(httpapi.Spec{
 			Route: "POST /jobs/{id:digits}/artifacts/authorize", Needs: access.BySecret, ExtraRefusals: also,
@@ -80,8 +80,8 @@ type traceParams struct {
 // maxPatch is more than a runner sends at once.
 const maxPatch = 32 << 20
 
-func (s *Service) handleTrace(ctx context.Context, call httpapi.Call[httpapi.None, traceParams]) (httpapi.WithHeaders[any], error) {
-	none := httpapi.WithHeaders[any]{}
+func (s *Service) handleTrace(ctx context.Context, call httpapi.Call[httpapi.None, traceParams]) (httpapi.WithHeaders[int], error) {
+	none := httpapi.WithHeaders[int]{}
 	r, err := s.runOf(ctx, call.Params.ID, presented(call, call.Params.Token))
 	if err != nil {
 		return none, toRunner(err)
@@ -111,7 +111,7 @@ func (s *Service) handleTrace(ctx context.Context, call httpapi.Call[httpapi.Non
 	if err != nil {
 		return none, toRunner(err)
 	}
-	return httpapi.WithHeaders[any]{
+	return httpapi.WithHeaders[int]{
 		Body: http.StatusAccepted, Header: answer(r.Status, "Range", span(size), headerInterval, s.interval(r)),
 	}, nil
 }
@@ -136,9 +136,9 @@ type outputParams struct {
 	Bytesize httpapi.Opt[int64] `param:"bytesize" doc:"Size of the log"`
 }
 
-func (s *Service) handleState(ctx context.Context, call httpapi.Call[httpapi.None, stateParams]) (httpapi.WithHeaders[any], error) {
+func (s *Service) handleState(ctx context.Context, call httpapi.Call[httpapi.None, stateParams]) (httpapi.WithHeaders[int], error) {
 	p := call.Params
-	none := httpapi.WithHeaders[any]{}
+	none := httpapi.WithHeaders[int]{}
 	r, err := s.runOf(ctx, p.ID, presented(call, p.Token))
 	if err != nil {
 		return none, toRunner(err)
@@ -158,7 +158,7 @@ func (s *Service) handleState(ctx context.Context, call httpapi.Call[httpapi.Non
 	default:
 		return none, fault.WithMessage(fault.Rejected, "400 Bad request")
 	}
-	return httpapi.WithHeaders[any]{Body: http.StatusOK, Header: answer(r.Status, headerInterval, s.interval(r))}, nil
+	return httpapi.WithHeaders[int]{Body: http.StatusOK, Header: answer(r.Status, headerInterval, s.interval(r))}, nil
 }
 
 type uploadParams struct {

@@ -137,7 +137,7 @@ func newFixture(t testing.TB) *fixture {
 	bus.On(c.Bus, w.OnJobUnqueued)
 	bus.On(c.Bus, w.OnJobFinished)
 	api := &httpapi.Server{
-		Prefix: "/api/v4", ExternalURL: c.ExternalURL, SessionCookie: "_svc_session", Authenticator: c.Tokens, Limits: unlimited{},
+		ExternalURL: c.ExternalURL, SessionCookie: "_svc_session", Authenticator: c.Tokens, Limits: unlimited{},
 		Limiter: ratelimit.New(c.Clock, nil), Clock: c.Clock, Log: c.Log,
 		Endpoints: slices.Concat(w.Endpoints(), c.Users.Endpoints(), c.Projects.Endpoints(), rules.Endpoints(), repositories.Endpoints(), c.Groups.Endpoints(),
 			pipelines.Endpoints(), w.schedules.Endpoints()),

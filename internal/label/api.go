@@ -26,22 +26,22 @@ const (
 
 // Endpoints of the room.
 func (s *Service) Endpoints() []httpapi.Endpoint {
-	in, forms := s.deps.Owners, []any{labelForm{}, projectLabelForm{}}
+	in := s.deps.Owners
 	return slices.Concat(
 		[]httpapi.Endpoint{
-			owner.OnGroup(in, httpapi.Spec{Route: "GET /labels", Summary: "List the labels of a {owner}.", Forms: forms[:1]}, toRead.Group, s.handleListOfGroup),
-			owner.OnProject(in, httpapi.Spec{Route: "GET /labels", Summary: "List the labels of a {owner}.", Forms: forms[1:]}, toRead.Project, s.handleListOfProject),
+			owner.OnGroup(in, httpapi.Spec{Route: "GET /labels", Summary: "List the labels of a {owner}."}, toRead.Group, s.handleListOfGroup),
+			owner.OnProject(in, httpapi.Spec{Route: "GET /labels", Summary: "List the labels of a {owner}."}, toRead.Project, s.handleListOfProject),
 			owner.OnGroup(in, httpapi.Spec{
-				Route: "PUT /labels/{label_id}", Summary: "Change a label of a {owner}.", Forms: forms[:1],
+				Route: "PUT /labels/{label_id}", Summary: "Change a label of a {owner}.",
 			}, toManage.Group, s.handleUpdateOfGroup),
 			owner.OnProject(in, httpapi.Spec{
-				Route: "PUT /labels/{label_id}", Summary: "Change a label of a {owner}.", Forms: forms[1:], ExtraRefusals: ofGroup,
+				Route: "PUT /labels/{label_id}", Summary: "Change a label of a {owner}.", ExtraRefusals: ofGroup,
 			}, toManage.Project, s.handleUpdateOfProject),
 			owner.OnGroup(in, httpapi.Spec{
-				Route: "PUT /labels", Summary: "Change a label of a {owner}.", Note: oldForm, Forms: forms[:1],
+				Route: "PUT /labels", Summary: "Change a label of a {owner}.", Note: oldForm,
 			}, toManage.Group, s.handleUpdateOfGroupByName),
 			owner.OnProject(in, httpapi.Spec{
-				Route: "PUT /labels", Summary: "Change a label of a {owner}.", Note: oldForm, Forms: forms[1:], ExtraRefusals: ofGroup,
+				Route: "PUT /labels", Summary: "Change a label of a {owner}.", Note: oldForm, ExtraRefusals: ofGroup,
 			}, toManage.Project, s.handleUpdateOfProjectByName),
 			owner.OnProject(in, httpapi.Spec{
 				Route: "PUT /labels/{label_id}/promote", Summary: "Make a label of a {owner} one of its group.", ExtraRefusals: ofGroup,
@@ -51,9 +51,9 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 				Route: "PUT /labels/promote", Summary: "Make a label of a {owner} one of its group.", Note: oldForm, ExtraRefusals: ofGroup,
 			}, toManage.Project, s.handlePromoteByName),
 		},
-		owner.On(in, httpapi.Spec{Route: "GET /labels/{label_id}", Summary: "Show a label of a {owner}.", Forms: forms}, toRead, s.handleGet),
+		owner.On(in, httpapi.Spec{Route: "GET /labels/{label_id}", Summary: "Show a label of a {owner}."}, toRead, s.handleGet),
 		owner.On(in, httpapi.Spec{
-			Route: "POST /labels", Status: http.StatusCreated, Summary: "Create a label of a {owner}.", Forms: forms,
+			Route: "POST /labels", Status: http.StatusCreated, Summary: "Create a label of a {owner}.",
 		}, toManage, s.handleCreate),
 		owner.On(in, httpapi.Spec{
 			Route: "DELETE /labels/{label_id}", Summary: "Delete a label of a {owner}.", ExtraRefusals: ofGroup,
@@ -63,11 +63,11 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 		}, toManage, s.handleDeleteByName),
 		owner.On(in, httpapi.Spec{
 			Route: "POST /labels/{label_id}/subscribe", Status: http.StatusCreated, Summary: "Subscribe to a label of a {owner}.",
-			Note: "304 when one is subscribed already.", Forms: forms,
+			Note: "304 when one is subscribed already.",
 		}, toSubscribe, s.handleSubscribe(true)),
 		owner.On(in, httpapi.Spec{
 			Route: "POST /labels/{label_id}/unsubscribe", Status: http.StatusCreated, Summary: "Unsubscribe from a label of a {owner}.",
-			Note: "304 when one is not subscribed.", Forms: forms,
+			Note: "304 when one is not subscribed.",
 		}, toSubscribe, s.handleSubscribe(false)),
 	)
 }
@@ -135,15 +135,32 @@ func presentOfProject(l Seen, counts bool) projectLabelForm {
 	return projectLabelForm{labelForm: presentOfGroup(l, counts), Priority: l.Priority, IsProjectLabel: l.ProjectID != nil}
 }
 
+// ownerLabelForm is a label as its owner shows it.
+type ownerLabelForm = httpapi.Either[labelForm, projectLabelForm]
+
 // present shows a label in its owner.
-func present(o *owner.Owner, l *Seen, err error) (any, error) {
+func present(o *owner.Owner, l *Seen, err error) (form ownerLabelForm, _ error) {
 	switch {
 	case err != nil:
-		return nil, err
+		return form, err
 	case o.Project != nil:
-		return presentOfProject(*l, false), nil
+		return form.Other(presentOfProject(*l, false)), nil
+	}
+	return form.One(presentOfGroup(*l, false)), nil
+}
+
+func oneOfGroup(l *Seen, err error) (labelForm, error) {
+	if err != nil {
+		return labelForm{}, err
 	}
 	return presentOfGroup(*l, false), nil
+}
+
+func oneOfProject(l *Seen, err error) (projectLabelForm, error) {
+	if err != nil {
+		return projectLabelForm{}, err
+	}
+	return presentOfProject(*l, false), nil
 }
 
 type listParams struct {
@@ -192,7 +209,7 @@ type getParams struct {
 	Ancestors bool `param:"include_ancestor_groups" default:"true" doc:"Also look at labels of groups above"`
 }
 
-func (s *Service) handleGet(ctx context.Context, call httpapi.Call[*owner.Owner, getParams]) (any, error) {
+func (s *Service) handleGet(ctx context.Context, call httpapi.Call[*owner.Owner, getParams]) (ownerLabelForm, error) {
 	l, err := s.Find(ctx, call.Actor, call.Subject, call.Params.LabelID, call.Params.Ancestors)
 	return present(call.Subject, l, err)
 }
@@ -205,7 +222,7 @@ type createParams struct {
 	Priority    httpapi.Opt[int]    `param:"priority" doc:"Place among the project's labels, from 0; not in a group"`
 }
 
-func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[*owner.Owner, createParams]) (any, error) {
+func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[*owner.Owner, createParams]) (ownerLabelForm, error) {
 	p := call.Params
 	l, err := s.Create(ctx, call.Actor, call.Subject, Draft{Name: p.Name, Color: p.Color, Description: p.Description.Ptr(), Priority: p.Priority.Ptr()})
 	return present(call.Subject, l, err)
@@ -268,9 +285,8 @@ type updateOfGroupParams struct {
 	changeParams
 }
 
-func (s *Service) handleUpdateOfGroup(ctx context.Context, call httpapi.Call[*owner.Owner, updateOfGroupParams]) (any, error) {
-	l, err := s.Update(ctx, call.Actor, call.Subject, call.Params.LabelID, call.Params.change())
-	return present(call.Subject, l, err)
+func (s *Service) handleUpdateOfGroup(ctx context.Context, call httpapi.Call[*owner.Owner, updateOfGroupParams]) (labelForm, error) {
+	return oneOfGroup(s.Update(ctx, call.Actor, call.Subject, call.Params.LabelID, call.Params.change()))
 }
 
 type updateOfProjectParams struct {
@@ -278,9 +294,8 @@ type updateOfProjectParams struct {
 	projectChangeParams
 }
 
-func (s *Service) handleUpdateOfProject(ctx context.Context, call httpapi.Call[*owner.Owner, updateOfProjectParams]) (any, error) {
-	l, err := s.Update(ctx, call.Actor, call.Subject, call.Params.LabelID, call.Params.change())
-	return present(call.Subject, l, err)
+func (s *Service) handleUpdateOfProject(ctx context.Context, call httpapi.Call[*owner.Owner, updateOfProjectParams]) (projectLabelForm, error) {
+	return oneOfProject(s.Update(ctx, call.Actor, call.Subject, call.Params.LabelID, call.Params.change()))
 }
 
 // nameParams name a label beside the path.
@@ -318,9 +333,8 @@ func (p updateOfGroupByNameParams) Validate() []string {
 	return append(p.one(), p.changeParams.Validate()...)
 }
 
-func (s *Service) handleUpdateOfGroupByName(ctx context.Context, call httpapi.Call[*owner.Owner, updateOfGroupByNameParams]) (any, error) {
-	l, err := s.Update(ctx, call.Actor, call.Subject, call.Params.ref(), call.Params.change())
-	return present(call.Subject, l, err)
+func (s *Service) handleUpdateOfGroupByName(ctx context.Context, call httpapi.Call[*owner.Owner, updateOfGroupByNameParams]) (labelForm, error) {
+	return oneOfGroup(s.Update(ctx, call.Actor, call.Subject, call.Params.ref(), call.Params.change()))
 }
 
 type updateOfProjectByNameParams struct {
@@ -333,9 +347,8 @@ func (p updateOfProjectByNameParams) Validate() []string {
 	return append(p.one(), p.projectChangeParams.Validate()...)
 }
 
-func (s *Service) handleUpdateOfProjectByName(ctx context.Context, call httpapi.Call[*owner.Owner, updateOfProjectByNameParams]) (any, error) {
-	l, err := s.Update(ctx, call.Actor, call.Subject, call.Params.ref(), call.Params.change())
-	return present(call.Subject, l, err)
+func (s *Service) handleUpdateOfProjectByName(ctx context.Context, call httpapi.Call[*owner.Owner, updateOfProjectByNameParams]) (projectLabelForm, error) {
+	return oneOfProject(s.Update(ctx, call.Actor, call.Subject, call.Params.ref(), call.Params.change()))
 }
 
 func (s *Service) handleDelete(ctx context.Context, call httpapi.Call[*owner.Owner, labelRef]) (httpapi.NoContent, error) {
@@ -352,11 +365,7 @@ func (s *Service) handleDeleteByName(ctx context.Context, call httpapi.Call[*own
 }
 
 func (s *Service) promote(ctx context.Context, by access.Actor, o *owner.Owner, ref string) (labelForm, error) {
-	l, err := s.Promote(ctx, by, o, ref)
-	if err != nil {
-		return labelForm{}, err
-	}
-	return presentOfGroup(*l, false), nil
+	return oneOfGroup(s.Promote(ctx, by, o, ref))
 }
 
 func (s *Service) handlePromote(ctx context.Context, call httpapi.Call[*owner.Owner, labelRef]) (labelForm, error) {
@@ -372,8 +381,8 @@ func (s *Service) handlePromoteByName(ctx context.Context, call httpapi.Call[*ow
 	return s.promote(ctx, call.Actor, call.Subject, call.Params.Name)
 }
 
-func (s *Service) handleSubscribe(on bool) func(context.Context, httpapi.Call[*owner.Owner, labelRef]) (any, error) {
-	return func(ctx context.Context, call httpapi.Call[*owner.Owner, labelRef]) (any, error) {
+func (s *Service) handleSubscribe(on bool) func(context.Context, httpapi.Call[*owner.Owner, labelRef]) (ownerLabelForm, error) {
+	return func(ctx context.Context, call httpapi.Call[*owner.Owner, labelRef]) (ownerLabelForm, error) {
 		l, err := s.Subscribe(ctx, call.Actor, call.Subject, call.Params.LabelID, on)
 		return present(call.Subject, l, err)
 	}

@@ -60,7 +60,7 @@ func (s *Service) memberEndpoints() []httpapi.Endpoint {
 		}, toRead, s.handleGet(true)),
 		on(s, httpapi.Spec{
 			Route: "POST /members", Status: http.StatusCreated, Summary: "Add members to a {owner}.",
-			Forms: []any{memberForm{}, outcomeForm{}}, Note: "Several people, separated by commas, are answered with a status.",
+			Note: "Several people, separated by commas, are answered with a status.",
 		}, toAdmin, s.handleAdd),
 		on(s, httpapi.Spec{Route: "PUT /members/{user_id}", Summary: "Change a member of a {owner}."}, toAdmin, s.handleUpdate),
 		owner.With(s.deps.Owners, httpapi.Spec{
@@ -186,7 +186,10 @@ func optionalDay(t time.Time) *time.Time {
 	return &t
 }
 
-func (s *Service) handleAdd(ctx context.Context, call httpapi.Call[*Source, addParams]) (any, error) {
+// addReply is the member, or what came of adding several.
+type addReply = httpapi.Either[memberForm, outcomeForm]
+
+func (s *Service) handleAdd(ctx context.Context, call httpapi.Call[*Source, addParams]) (reply addReply, _ error) {
 	p := call.Params
 	terms := Terms{Level: role(p.AccessLevel), ExpiresAt: optionalDay(p.ExpiresAt)}
 	add := func(ref string) (Member, error) {
@@ -199,14 +202,15 @@ func (s *Service) handleAdd(ctx context.Context, call httpapi.Call[*Source, addP
 	if !strings.Contains(p.UserID, ",") {
 		m, err := add(p.UserID)
 		if err != nil {
-			return nil, err
+			return reply, err
 		}
-		return s.presentOne(ctx, m)
+		form, err := s.presentOne(ctx, m)
+		return reply.One(form), err
 	}
 	if err := terms.check(call.Actor, call.Subject, s.today()); err != nil {
-		return nil, err
+		return reply, err
 	}
-	return each(p.UserID, func(ref string) (string, error) {
+	outcome, err := each(p.UserID, func(ref string) (string, error) {
 		_, err := add(ref)
 		if err != nil {
 			if u, unknown := s.deps.Users.FindByRef(ctx, ref); unknown == nil {
@@ -215,6 +219,7 @@ func (s *Service) handleAdd(ctx context.Context, call httpapi.Call[*Source, addP
 		}
 		return ref, err
 	})
+	return reply.Other(outcome), err
 }
 
 // maxAtOnce is how many people one call may add.

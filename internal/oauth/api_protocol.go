@@ -1,9 +1,7 @@
 package oauth
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -37,11 +35,11 @@ func (s *Service) protocol() []httpapi.Endpoint {
 			Summary: "Show the token that is presented.", ExtraRefusals: "401 without an access token that works",
 		}, s.handleInfo),
 		httpapi.Do(httpapi.Spec{
-			Route: "GET /oauth/userinfo", Needs: access.BySecret, Scopes: openID, Scripts: true, Credentials: bearer, Forms: []any{Claims{}},
+			Route: "GET /oauth/userinfo", Needs: access.BySecret, Scopes: openID, Scripts: true, Credentials: bearer,
 			Summary: "Show the person that a token acts for.", ExtraRefusals: noUserInfo,
 		}, s.handleUserInfo),
 		httpapi.Do(httpapi.Spec{
-			Route: "POST /oauth/userinfo", Needs: access.BySecret, Scopes: openID, Scripts: true, Credentials: bearer, Forms: []any{Claims{}},
+			Route: "POST /oauth/userinfo", Needs: access.BySecret, Scopes: openID, Scripts: true, Credentials: bearer,
 			Summary: "Show the person that a token acts for.", ExtraRefusals: noUserInfo,
 		}, s.handleUserInfo),
 		httpapi.Do(httpapi.Spec{
@@ -224,33 +222,25 @@ func (s *Service) handleInfo(ctx context.Context, c call[bearerParams]) (infoFor
 	}, nil
 }
 
-func (s *Service) handleUserInfo(ctx context.Context, c call[bearerParams]) (any, error) {
+func (s *Service) handleUserInfo(ctx context.Context, c call[bearerParams]) (reply httpapi.Extended[Claims], _ error) {
 	claims, ok, err := s.UserInfo(ctx, presented(c))
 	if r, refused := Refused(err); refused {
-		return nil, &answerError{why: r, status: http.StatusUnauthorized, bare: true}
+		return reply, &answerError{why: r, status: http.StatusUnauthorized, bare: true}
 	}
 	if err != nil {
-		return nil, err
+		return reply, err
 	}
 	if !ok {
-		return nil, &answerError{why: &Error{Code: InvalidScope}, status: http.StatusForbidden, bare: true}
+		return reply, &answerError{why: &Error{Code: InvalidScope}, status: http.StatusForbidden, bare: true}
 	}
-	text, err := json.Marshal(claims)
-	if err != nil {
-		return nil, err
-	}
+	reply.Body = claims
 	// The names of these members hold the service's own name.
-	var b bytes.Buffer
-	b.Write(bytes.TrimSuffix(text, []byte("}")))
 	for _, role := range []access.Role{access.Owner, access.Maintainer, access.Developer} {
 		if paths := claims.ByRole[role]; len(paths) > 0 {
-			name, _ := json.Marshal(s.roleClaim(role))
-			list, _ := json.Marshal(paths)
-			b.WriteString("," + string(name) + ":" + string(list))
+			reply.More = append(reply.More, httpapi.Member{Name: s.roleClaim(role), Value: paths})
 		}
 	}
-	b.WriteByte('}')
-	return json.RawMessage(b.Bytes()), nil
+	return reply, nil
 }
 
 type keysForm struct {

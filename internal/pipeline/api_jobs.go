@@ -45,11 +45,7 @@ func (s *Service) jobEndpoints() []httpapi.Endpoint {
 		}, s.handleTrace),
 		project.On(s.deps.Projects, act("cancel", "Cancel a job.", http.StatusCreated, access.UpdateJobs), s.handleCancelJob),
 		project.On(s.deps.Projects, act("retry", "Run a job again.", http.StatusCreated, access.UpdateJobs), s.handleRetryJob),
-		project.On(s.deps.Projects, func() httpapi.Spec {
-			spec := act("play", "Start a job that waits for a person.", http.StatusOK, access.UpdateJobs)
-			spec.Forms = []any{JobForm{}, bridgeForm{}}
-			return spec
-		}(), s.handlePlayJob),
+		project.On(s.deps.Projects, act("play", "Start a job that waits for a person.", http.StatusOK, access.UpdateJobs), s.handlePlayJob),
 		project.On(s.deps.Projects, act("erase", "Remove the log and the files of a job.", http.StatusCreated, access.EraseJobs),
 			s.handleEraseJob),
 	}
@@ -273,23 +269,26 @@ type playParams struct {
 	Variables []keyValue `param:"job_variables_attributes" doc:"Variables for this job"`
 }
 
-func (s *Service) handlePlayJob(ctx context.Context, call httpapi.Call[*project.Project, playParams]) (any, error) {
+// playReply is the job that was started.
+type playReply = httpapi.Either[JobForm, bridgeForm]
+
+func (s *Service) handlePlayJob(ctx context.Context, call httpapi.Call[*project.Project, playParams]) (reply playReply, _ error) {
 	var vars []Variable
 	for _, v := range call.Params.Variables {
 		vars = append(vars, Variable{Key: v.Key, Value: v.Value})
 	}
 	j, err := s.PlayJob(ctx, call.Actor, call.Subject, call.Params.JobID, vars)
 	if err != nil {
-		return nil, err
+		return reply, err
 	}
 	a, err := s.around(ctx, call.Actor, call.Subject, []Job{*j})
 	if err != nil {
-		return nil, err
+		return reply, err
 	}
 	if j.Bridge {
-		return s.bridgeForm(a, j), nil
+		return reply.Other(s.bridgeForm(a, j)), nil
 	}
-	return s.jobForm(a, j), nil
+	return reply.One(s.jobForm(a, j)), nil
 }
 
 func (s *Service) handleEraseJob(ctx context.Context, call httpapi.Call[*project.Project, jobRef]) (JobForm, error) {

@@ -44,17 +44,17 @@ func (s *Service) FindPresent(ctx context.Context, a access.Actor, ref string) (
 func (s *Service) Endpoints() []httpapi.Endpoint {
 	own := []httpapi.Endpoint{
 		On(s, httpapi.Spec{
-			Route: "GET /projects/{id}", Needs: access.ReadProject, Summary: "Get a project.", Forms: []any{basicForm{}, fullForm{}},
+			Route: "GET /projects/{id}", Needs: access.ReadProject, Summary: "Get a project.",
 		}, s.handleGet),
 		httpapi.Do(httpapi.Spec{
-			Route: "POST /projects", Needs: access.SignIn, Status: http.StatusCreated, Summary: "Create a project.", Forms: []any{fullForm{}},
+			Route: "POST /projects", Needs: access.SignIn, Status: http.StatusCreated, Summary: "Create a project.",
 		}, s.handleCreate),
 		httpapi.Do(httpapi.Spec{
 			Route: "POST /projects/user/{user_id:digits}", Needs: access.Administer, Status: http.StatusCreated,
-			Summary: "Create a project for a user.", Forms: []any{fullForm{}},
+			Summary: "Create a project for a user.",
 		}, s.handleCreateFor),
 		On(s, httpapi.Spec{
-			Route: "PUT /projects/{id}", Needs: access.UpdateProject, Summary: "Change a project.", Forms: []any{fullForm{}},
+			Route: "PUT /projects/{id}", Needs: access.UpdateProject, Summary: "Change a project.",
 			Note: "A change of visibility needs the owner.",
 		}, s.handleUpdate),
 		On(s, httpapi.Spec{
@@ -65,11 +65,11 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 		}, s.handleDelete),
 		On(s, httpapi.Spec{
 			Route: "POST /projects/{id}/archive", Needs: access.ArchiveProject, Status: http.StatusCreated,
-			Summary: "Archive a project.", Forms: []any{fullForm{}},
+			Summary: "Archive a project.",
 		}, s.handleArchive),
 		On(s, httpapi.Spec{
 			Route: "POST /projects/{id}/unarchive", Needs: access.ArchiveProject, Status: http.StatusCreated,
-			Summary: "Unarchive a project.", Forms: []any{fullForm{}},
+			Summary: "Unarchive a project.",
 		}, s.handleUnarchive),
 		On(s, httpapi.Spec{
 			Route: "GET /projects/{id}/languages", Needs: access.ReadCode, Summary: "List the languages of a project.",
@@ -89,14 +89,14 @@ type getParams struct {
 	WithCustomAttributes bool `param:"with_custom_attributes" doc:"Show custom attributes; administrators only"`
 }
 
-func (s *Service) handleGet(ctx context.Context, call httpapi.Call[*Project, getParams]) (any, error) {
+func (s *Service) handleGet(ctx context.Context, call httpapi.Call[*Project, getParams]) (eitherForm, error) {
 	p := call.Params
 	forms, err := s.present(ctx, call.Actor, []Project{*call.Subject}, shape{
 		simple: !call.Actor.SignedIn(), single: true, permissions: true, statistics: p.Statistics, license: p.License,
 		attributes: p.WithCustomAttributes,
 	})
 	if err != nil {
-		return nil, err
+		return eitherForm{}, err
 	}
 	return forms[0], nil
 }
@@ -105,12 +105,12 @@ func (s *Service) handleDelete(ctx context.Context, call httpapi.Call[*Project, 
 	return httpapi.WorkAccepted(), s.Remove(ctx, call.Actor, call.Subject.ID)
 }
 
-func (s *Service) handleArchive(ctx context.Context, call httpapi.Call[*Project, Ref]) (any, error) {
+func (s *Service) handleArchive(ctx context.Context, call httpapi.Call[*Project, Ref]) (fullForm, error) {
 	p, err := s.SetArchived(ctx, call.Actor, call.Subject.ID, true)
 	return s.presentOne(ctx, call.Actor, p, err)
 }
 
-func (s *Service) handleUnarchive(ctx context.Context, call httpapi.Call[*Project, Ref]) (any, error) {
+func (s *Service) handleUnarchive(ctx context.Context, call httpapi.Call[*Project, Ref]) (fullForm, error) {
 	p, err := s.SetArchived(ctx, call.Actor, call.Subject.ID, false)
 	return s.presentOne(ctx, call.Actor, p, err)
 }

@@ -236,17 +236,17 @@ func (p createParams) Validate() []string {
 	return nil
 }
 
-func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[httpapi.None, createParams]) (any, error) {
+func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[httpapi.None, createParams]) (fullForm, error) {
 	p := call.Params
 	d, err := p.draft()
 	if err != nil {
-		return nil, err
+		return fullForm{}, err
 	}
 	d.Name, d.Path = text(p.Name), text(p.Path)
 	if id := p.NamespaceID.Ptr(); id != nil {
 		d.NamespaceID = *id
 	} else if d.NamespaceID, err = s.personal(ctx, call.Actor.ID()); err != nil {
-		return nil, err
+		return fullForm{}, err
 	}
 	made, err := s.Create(ctx, call.Actor, d)
 	return s.presentOne(ctx, call.Actor, made, err)
@@ -259,19 +259,19 @@ type createForParams struct {
 	newParams
 }
 
-func (s *Service) handleCreateFor(ctx context.Context, call httpapi.Call[httpapi.None, createForParams]) (any, error) {
+func (s *Service) handleCreateFor(ctx context.Context, call httpapi.Call[httpapi.None, createForParams]) (fullForm, error) {
 	p := call.Params
 	u, err := s.deps.Users.Find(ctx, p.UserID)
 	if err != nil {
-		return nil, err
+		return fullForm{}, err
 	}
 	d, err := p.draft()
 	if err != nil {
-		return nil, err
+		return fullForm{}, err
 	}
 	d.CreatorID, d.Name, d.Path = u.ID, &p.Name, text(p.Path)
 	if d.NamespaceID, err = s.personal(ctx, u.ID); err != nil {
-		return nil, err
+		return fullForm{}, err
 	}
 	made, err := s.Create(ctx, call.Actor, d)
 	return s.presentOne(ctx, call.Actor, made, err)
@@ -300,11 +300,11 @@ func (p updateParams) Validate() []string {
 	return []string{strings.Join(names, ", ") + " are missing, at least one parameter must be provided"}
 }
 
-func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[*Project, updateParams]) (any, error) {
+func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[*Project, updateParams]) (fullForm, error) {
 	p := call.Params
 	if p.Visibility.Given {
 		if err := access.CheckIn(call.Actor, access.ChangeVisibility, call.Subject.Target()); err != nil {
-			return nil, err
+			return fullForm{}, err
 		}
 	}
 	a := p.attributes()

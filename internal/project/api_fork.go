@@ -15,11 +15,11 @@ func (s *Service) forkEndpoints() []httpapi.Endpoint {
 	return []httpapi.Endpoint{
 		httpapi.On(httpapi.Spec{
 			Route: "POST /projects/{id}/fork", Needs: access.ForkProject, Status: http.StatusCreated,
-			Summary: "Fork a project.", Forms: []any{fullForm{}},
+			Summary: "Fork a project.",
 		}, s.loadForkable, s.handleFork),
 		On(s, httpapi.Spec{
 			Route: "POST /projects/{id}/fork/{forked_from_id}", Needs: access.UpdateProject, Status: http.StatusCreated,
-			Summary: "Note down that a project is a fork of another.", Forms: []any{fullForm{}},
+			Summary: "Note down that a project is a fork of another.",
 		}, s.handleAdopt),
 		On(s, httpapi.Spec{
 			Route: "DELETE /projects/{id}/fork", Needs: access.UnlinkFork, Summary: "Cut a fork from its source.",
@@ -48,14 +48,14 @@ func (s *Service) loadForkable(ctx context.Context, a access.Actor, p forkParams
 	return source, err
 }
 
-func (s *Service) handleFork(ctx context.Context, call httpapi.Call[*Project, forkParams]) (any, error) {
+func (s *Service) handleFork(ctx context.Context, call httpapi.Call[*Project, forkParams]) (fullForm, error) {
 	p := call.Params
 	home, err := s.forkHome(ctx, call.Actor, p)
 	if fault.Is(err, fault.NotFound) {
-		return nil, fault.NotFoundf("Namespace")
+		return fullForm{}, fault.NotFoundf("Namespace")
 	}
 	if err != nil {
-		return nil, err
+		return fullForm{}, err
 	}
 	made, err := s.Fork(ctx, call.Actor, call.Subject, home, ForkDraft{
 		Name: p.Name.Ptr(), Path: p.Path.Ptr(), Description: p.Description.Ptr(), Visibility: visibility(p.Visibility),
@@ -86,20 +86,20 @@ type adoptParams struct {
 	ForkedFromID string `param:"forked_from_id" doc:"ID or URL-encoded path of the project that it was forked from"`
 }
 
-func (s *Service) handleAdopt(ctx context.Context, call httpapi.Call[*Project, adoptParams]) (any, error) {
+func (s *Service) handleAdopt(ctx context.Context, call httpapi.Call[*Project, adoptParams]) (fullForm, error) {
 	source, _, err := s.FindByRef(ctx, call.Actor, call.Params.ForkedFromID)
 	if err != nil {
-		return nil, err
+		return fullForm{}, err
 	}
 	if !source.mayFork(call.Actor) {
-		return nil, fault.New(fault.Forbidden)
+		return fullForm{}, fault.New(fault.Forbidden)
 	}
 	home, err := s.deps.Groups.Find(ctx, call.Actor, call.Subject.NamespaceID)
 	if fault.Is(err, fault.NotFound) || (err == nil && !access.Holds(call.Actor, access.CreateProject, home.Target())) {
-		return nil, fault.WithReason(fault.Unauthenticated, "Target Namespace")
+		return fullForm{}, fault.WithReason(fault.Unauthenticated, "Target Namespace")
 	}
 	if err != nil {
-		return nil, err
+		return fullForm{}, err
 	}
 	p, err := s.Adopt(ctx, call.Actor, call.Subject.ID, source)
 	return s.presentOne(ctx, call.Actor, p, err)

@@ -283,34 +283,38 @@ func (r relative) seenBy(a access.Actor) bool {
 	return access.Sees(a, access.Target{Visibility: r.Visibility, Role: r.Role}) || (a.SignedIn() && r.SeesBelow)
 }
 
+// eitherForm is a project as somebody sees it.
+type eitherForm = httpapi.Either[basicForm, fullForm]
+
 // present makes the forms of a page of projects for a viewer. Each kind of
 // thing around them is read once for the whole page.
-func (s *Service) present(ctx context.Context, to access.Actor, page []Project, form shape) ([]any, error) {
+func (s *Service) present(ctx context.Context, to access.Actor, page []Project, form shape) ([]eitherForm, error) {
 	around, err := s.around(ctx, to, page, form)
 	if err != nil {
 		return nil, err
 	}
-	forms := make([]any, len(page))
+	forms := make([]eitherForm, len(page))
 	for i := range page {
 		if form.simple {
-			forms[i] = s.basicForm(to, &page[i], around, form)
+			forms[i] = forms[i].One(s.basicForm(to, &page[i], around, form))
 		} else {
-			forms[i] = s.fullForm(to, &page[i], around, form)
+			forms[i] = forms[i].Other(s.fullForm(to, &page[i], around, form))
 		}
 	}
 	return forms, nil
 }
 
 // presentOne makes the full form of one project.
-func (s *Service) presentOne(ctx context.Context, to access.Actor, p *Project, err error) (any, error) {
+func (s *Service) presentOne(ctx context.Context, to access.Actor, p *Project, err error) (fullForm, error) {
 	if err != nil {
-		return nil, err
+		return fullForm{}, err
 	}
-	forms, err := s.present(ctx, to, []Project{*p}, shape{single: true})
+	form := shape{single: true}
+	around, err := s.around(ctx, to, []Project{*p}, form)
 	if err != nil {
-		return nil, err
+		return fullForm{}, err
 	}
-	return forms[0], nil
+	return s.fullForm(to, p, around, form), nil
 }
 
 func (s *Service) around(ctx context.Context, to access.Actor, page []Project, form shape) (around surroundings, err error) {

@@ -15,29 +15,28 @@ import (
 )
 
 func (s *Service) listEndpoints() []httpapi.Endpoint {
-	forms := []any{basicForm{}, fullForm{}}
 	return []httpapi.Endpoint{
 		httpapi.Do(httpapi.Spec{
-			Route: "GET /projects", Needs: access.Anyone, Limit: "projects_api_rate_limit_unauthenticated", Summary: "List projects.", Forms: forms,
+			Route: "GET /projects", Needs: access.Anyone, Limit: "projects_api_rate_limit_unauthenticated", Summary: "List projects.",
 		}, s.handleList),
 		httpapi.On(httpapi.Spec{
-			Route: "GET /users/{user_id}/projects", Needs: access.Anyone, Summary: "List the projects in a user's namespace.", Forms: forms,
+			Route: "GET /users/{user_id}/projects", Needs: access.Anyone, Summary: "List the projects in a user's namespace.",
 		}, s.loadUser, s.handleOfUser),
 		httpapi.On(httpapi.Spec{
-			Route: "GET /users/{user_id}/starred_projects", Needs: access.Anyone, Summary: "List the projects that a user starred.", Forms: forms,
+			Route: "GET /users/{user_id}/starred_projects", Needs: access.Anyone, Summary: "List the projects that a user starred.",
 		}, s.loadUser, s.handleStarredBy),
 		httpapi.On(httpapi.Spec{
 			Route: "GET /users/{user_id}/contributed_projects", Needs: access.Anyone,
-			Summary: "List the projects that a user contributed to.", Forms: forms,
+			Summary: "List the projects that a user contributed to.",
 		}, s.loadUser, s.handleContributed),
 		On(s, httpapi.Spec{
-			Route: "GET /projects/{id}/forks", Needs: access.ReadProject, Summary: "List the forks of a project.", Forms: forms,
+			Route: "GET /projects/{id}/forks", Needs: access.ReadProject, Summary: "List the forks of a project.",
 		}, s.handleForks),
 		group.On(s.deps.Groups, httpapi.Spec{
-			Route: "GET /groups/{id}/projects", Needs: access.ReadGroup, Summary: "List the projects of a group.", Forms: forms,
+			Route: "GET /groups/{id}/projects", Needs: access.ReadGroup, Summary: "List the projects of a group.",
 		}, s.handleOfGroup),
 		group.On(s.deps.Groups, httpapi.Spec{
-			Route: "GET /groups/{id}/projects/shared", Needs: access.ReadGroup, Summary: "List the projects that were shared with a group.", Forms: forms,
+			Route: "GET /groups/{id}/projects/shared", Needs: access.ReadGroup, Summary: "List the projects that were shared with a group.",
 		}, s.handleSharedWith),
 	}
 }
@@ -112,7 +111,7 @@ func (p wholeFilter) request() (paging.Request, error) {
 	return req, err
 }
 
-type projectList = httpapi.List[any]
+type projectList = httpapi.List[eitherForm]
 
 // list reads and presents a page.
 func (s *Service) list(ctx context.Context, to access.Actor, f Filter, req paging.Request, form shape) (projectList, error) {
@@ -122,7 +121,7 @@ func (s *Service) list(ctx context.Context, to access.Actor, f Filter, req pagin
 	}
 	forms, err := s.present(ctx, to, page.Items, form)
 	return projectList{
-		Result: paging.Result[any]{Items: forms, Total: page.Total, More: page.More, Last: page.Last}, Request: req,
+		Result: paging.Result[eitherForm]{Items: forms, Total: page.Total, More: page.More, Last: page.Last}, Request: req,
 	}, err
 }
 
@@ -234,7 +233,16 @@ func (s *Service) OfGroup(ctx context.Context, to access.Actor, g *group.Group) 
 		return nil, nil, err
 	}
 	others, err := s.list(ctx, to, Filter{Group: &GroupScope{ID: g.ID, Shared: true}}, req, shape{})
-	return own.Items, others.Items, err
+	return untyped(own.Items), untyped(others.Items), err
+}
+
+// untyped are forms for a room below this one, which cannot know their type.
+func untyped(forms []eitherForm) []any {
+	all := make([]any, len(forms))
+	for i, form := range forms {
+		all[i] = form
+	}
+	return all
 }
 
 // matches reports whether a name holds a search, in any case.

@@ -13,11 +13,11 @@ func (s *Service) starEndpoints() []httpapi.Endpoint {
 	return []httpapi.Endpoint{
 		On(s, httpapi.Spec{
 			Route: "POST /projects/{id}/star", Needs: access.StarProject, Status: http.StatusCreated,
-			Summary: "Star a project.", Forms: []any{fullForm{}},
+			Summary: "Star a project.",
 		}, s.handleStar),
 		On(s, httpapi.Spec{
 			Route: "POST /projects/{id}/unstar", Needs: access.StarProject, Status: http.StatusCreated,
-			Summary: "Unstar a project.", Forms: []any{fullForm{}},
+			Summary: "Unstar a project.",
 		}, s.handleUnstar),
 		On(s, httpapi.Spec{
 			Route: "GET /projects/{id}/starrers", Needs: access.ReadProject, Summary: "List who starred a project.",
@@ -25,12 +25,12 @@ func (s *Service) starEndpoints() []httpapi.Endpoint {
 	}
 }
 
-func (s *Service) handleStar(ctx context.Context, call httpapi.Call[*Project, Ref]) (any, error) {
+func (s *Service) handleStar(ctx context.Context, call httpapi.Call[*Project, Ref]) (fullForm, error) {
 	p, err := s.Star(ctx, call.Actor, call.Subject.ID)
 	return s.presentOne(ctx, call.Actor, p, err)
 }
 
-func (s *Service) handleUnstar(ctx context.Context, call httpapi.Call[*Project, Ref]) (any, error) {
+func (s *Service) handleUnstar(ctx context.Context, call httpapi.Call[*Project, Ref]) (fullForm, error) {
 	p, err := s.Unstar(ctx, call.Actor, call.Subject.ID)
 	return s.presentOne(ctx, call.Actor, p, err)
 }

@@ -14,7 +14,6 @@ func (s *Service) transferEndpoints() []httpapi.Endpoint {
 	return []httpapi.Endpoint{
 		On(s, httpapi.Spec{
 			Route: "PUT /projects/{id}/transfer", Needs: access.TransferProject, Summary: "Move a project to another namespace.",
-			Forms: []any{fullForm{}},
 		}, s.handleTransfer),
 		On(s, httpapi.Spec{
 			Route: "GET /projects/{id}/transfer_locations", Needs: access.TransferProject, Summary: "List the groups that a project may be moved to.",
@@ -31,13 +30,13 @@ type transferParams struct {
 	Namespace string `param:"namespace" required:"true" doc:"ID or path of the namespace to move to"`
 }
 
-func (s *Service) handleTransfer(ctx context.Context, call httpapi.Call[*Project, transferParams]) (any, error) {
+func (s *Service) handleTransfer(ctx context.Context, call httpapi.Call[*Project, transferParams]) (fullForm, error) {
 	target, err := s.deps.Groups.NamespaceByRef(ctx, call.Actor, call.Params.Namespace)
 	if fault.Is(err, fault.NotFound) {
-		return nil, fault.NotFoundf("Namespace")
+		return fullForm{}, fault.NotFoundf("Namespace")
 	}
 	if err != nil {
-		return nil, err
+		return fullForm{}, err
 	}
 	moved, err := s.Transfer(ctx, call.Actor, call.Subject.ID, target)
 	return s.presentOne(ctx, call.Actor, moved, err)

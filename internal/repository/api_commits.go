@@ -43,11 +43,11 @@ func (s *Service) commitEndpoints() []httpapi.Endpoint {
 		}, s.handleCommitSignature),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST" + at + "/{sha}/cherry_pick", Needs: access.PushCode, Status: http.StatusCreated,
-			Summary: "Repeat a commit on a branch.", ExtraRefusals: "what protects branches", Forms: []any{CommitForm{}, dryRunForm{}},
+			Summary: "Repeat a commit on a branch.", ExtraRefusals: "what protects branches",
 		}, s.handleCherryPick),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "POST" + at + "/{sha}/revert", Needs: access.PushCode, Status: http.StatusCreated,
-			Summary: "Take a commit back on a branch.", ExtraRefusals: "what protects branches", Forms: []any{CommitForm{}, dryRunForm{}},
+			Summary: "Take a commit back on a branch.", ExtraRefusals: "what protects branches",
 		}, s.handleRevert),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + at + "/{sha}/comments", Needs: access.ReadCode, Summary: "List the comments on a commit.",
@@ -321,25 +321,28 @@ type dryRunForm struct {
 	DryRun string `json:"dry_run"`
 }
 
-func (s *Service) handleCherryPick(ctx context.Context, call httpapi.Call[*project.Project, cherryPickParams]) (any, error) {
+// pickReply is the commit that was made, or that it could be.
+type pickReply = httpapi.Either[CommitForm, httpapi.DryRun[dryRunForm]]
+
+func (s *Service) handleCherryPick(ctx context.Context, call httpapi.Call[*project.Project, cherryPickParams]) (pickReply, error) {
 	in := call.Params
 	return s.pick(ctx, call.Actor, call.Subject, Pick{Revision: in.SHA, Branch: in.Branch, Message: in.Message, DryRun: in.DryRun})
 }
 
-func (s *Service) handleRevert(ctx context.Context, call httpapi.Call[*project.Project, pickParams]) (any, error) {
+func (s *Service) handleRevert(ctx context.Context, call httpapi.Call[*project.Project, pickParams]) (pickReply, error) {
 	in := call.Params
 	return s.pick(ctx, call.Actor, call.Subject, Pick{Revision: in.SHA, Branch: in.Branch, DryRun: in.DryRun, Back: true})
 }
 
-func (s *Service) pick(ctx context.Context, by access.Actor, p *project.Project, k Pick) (any, error) {
+func (s *Service) pick(ctx context.Context, by access.Actor, p *project.Project, k Pick) (reply pickReply, _ error) {
 	c, err := s.PickOnto(ctx, by, p, k)
 	switch {
 	case err != nil:
-		return nil, err
+		return reply, err
 	case c == nil:
-		return httpapi.DryRun{Body: dryRunForm{DryRun: "success"}}, nil
+		return reply.Other(httpapi.DryRun[dryRunForm]{Body: dryRunForm{DryRun: "success"}}), nil
 	}
-	return s.CommitForm(p, c), nil
+	return reply.One(s.CommitForm(p, c)), nil
 }
 
 type actionParams struct {

@@ -27,7 +27,7 @@ func (s *Service) contentEndpoints() []httpapi.Endpoint {
 			Route: "GET /projects/{id}/repository/tree", Needs: access.ReadCode, Summary: "List the files and directories of a repository.",
 		}, s.handleTree),
 		project.On(s.deps.Projects, httpapi.Spec{
-			Route: "GET /projects/{id}/repository/blobs/{sha}", Needs: access.ReadCode, Summary: "Get a blob.", Forms: []any{blobForm{}},
+			Route: "GET /projects/{id}/repository/blobs/{sha}", Needs: access.ReadCode, Summary: "Get a blob.",
 		}, s.handleBlob),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET /projects/{id}/repository/blobs/{sha}/raw", Needs: access.ReadCode, Summary: "Get the content of a blob.",
@@ -94,19 +94,22 @@ type blobForm struct {
 // smallBlob is how much of a repository an answer holds in memory.
 const smallBlob = 1 << 20
 
-func (s *Service) handleBlob(ctx context.Context, call httpapi.Call[*project.Project, blobParams]) (any, error) {
+// blobReply is a blob, as a whole or as a stream of the same document.
+type blobReply = httpapi.Either[blobForm, httpapi.Stream]
+
+func (s *Service) handleBlob(ctx context.Context, call httpapi.Call[*project.Project, blobParams]) (reply blobReply, _ error) {
 	blob, err := s.Blob(ctx, call.Subject, call.Params.SHA)
 	if err != nil {
-		return nil, err
+		return reply, err
 	}
 	if blob.Size > smallBlob {
-		return largeBlob(blob), nil
+		return reply.Other(largeBlob(blob)), nil
 	}
 	content, err := blob.Repo.Blob(ctx, blob.ID, smallBlob)
 	if err != nil {
-		return nil, found(err, "Blob")
+		return reply, found(err, "Blob")
 	}
-	return blobForm{Size: blob.Size, Encoding: "base64", Content: base64.StdEncoding.EncodeToString(content), SHA: blob.ID}, nil
+	return reply.One(blobForm{Size: blob.Size, Encoding: "base64", Content: base64.StdEncoding.EncodeToString(content), SHA: blob.ID}), nil
 }
 
 // largeBlob is the same document, written while it is read.

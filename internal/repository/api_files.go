@@ -23,7 +23,7 @@ func (s *Service) fileEndpoints() []httpapi.Endpoint {
 	reading := []access.Scope{access.ScopeReadRepository}
 	return []httpapi.Endpoint{
 		project.On(s.deps.Projects, httpapi.Spec{
-			Route: "GET" + at, Needs: access.ReadCode, Scopes: reading, Summary: "Get a file.", Forms: []any{fileForm{}},
+			Route: "GET" + at, Needs: access.ReadCode, Scopes: reading, Summary: "Get a file.",
 		}, s.handleFile),
 		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "HEAD" + at, Needs: access.ReadCode, Scopes: reading, Summary: "Get what there is to know about a file, as headers.",
@@ -109,21 +109,21 @@ func (s *Service) headers(f fileForm) map[string]string {
 	return all
 }
 
-func (s *Service) handleFile(ctx context.Context, call httpapi.Call[*project.Project, fileParams]) (any, error) {
+func (s *Service) handleFile(ctx context.Context, call httpapi.Call[*project.Project, fileParams]) (reply httpapi.WithHeaders[fileForm], _ error) {
 	f, err := s.FindFile(ctx, call.Subject, call.Params.Revision, call.Params.FilePath)
 	if err != nil {
-		return nil, err
+		return reply, err
 	}
 	if f.Size > maxFileDocument {
-		return nil, fault.New(fault.TooLarge)
+		return reply, fault.New(fault.TooLarge)
 	}
 	content, err := f.Repo.Blob(ctx, f.Entry.ID, maxFileDocument)
 	if err != nil {
-		return nil, found(err, "File")
+		return reply, found(err, "File")
 	}
 	form, err := s.about(ctx, f, digestOf(content))
 	if err != nil {
-		return nil, err
+		return reply, err
 	}
 	form.Content = base64.StdEncoding.EncodeToString(content)
 	return httpapi.WithHeaders[fileForm]{Body: form, Header: s.headers(form)}, nil

@@ -45,12 +45,11 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 	own := []httpapi.Endpoint{
 		httpapi.Do(httpapi.Spec{
 			Route: "GET /users", Needs: access.Anyone, Scopes: readUser, Summary: "List users.",
-			Forms: []any{publicForm{}, adminForm{}},
-			Note:  "Paging by offset is deprecated; use keyset pagination.",
+			Note: "Paging by offset is deprecated; use keyset pagination.",
 		}, s.handleList),
 		httpapi.Do(httpapi.Spec{
 			Route: "GET /users/{id:digits}", Needs: access.ReadProfiles, Scopes: readUser, Limit: "users_get_by_id",
-			Summary: "Get a user.", Forms: []any{profileForm{}, adminForm{}},
+			Summary: "Get a user.",
 		}, s.handleGet),
 		httpapi.Do(httpapi.Spec{
 			Route: "POST /users", Needs: access.Administer, AfterParams: true, Status: http.StatusCreated, MaxBody: 1 << 20,
@@ -69,7 +68,6 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 		}, s.handleDeleteIdentity),
 		httpapi.Do(httpapi.Spec{
 			Route: "GET /user", Needs: access.SignIn, Scopes: readUser, Account: true, Summary: "Get the authenticated user.",
-			Forms: []any{selfForm{}, adminForm{}},
 		}, s.handleSelf),
 		httpapi.Do(httpapi.Spec{
 			Route: "GET /user/activities", Needs: access.Administer, Scopes: readUser, Summary: "List when users were last active.",
@@ -177,7 +175,9 @@ func (p listParams) filter(a access.Actor, paid bool) Filter {
 }
 
 // userList is a page of accounts in either form.
-type userList = httpapi.List[any]
+type userList = httpapi.List[listItem]
+
+type listItem = httpapi.Either[publicForm, adminForm]
 
 func (s *Service) handleList(ctx context.Context, call httpapi.Call[httpapi.None, listParams]) (userList, error) {
 	p, actor := call.Params, call.Actor
@@ -195,14 +195,14 @@ func (s *Service) handleList(ctx context.Context, call httpapi.Call[httpapi.None
 			req.OrderBy, req.Desc = "id", true
 		}
 		page, err := s.ListBrief(ctx, f, req)
-		return httpapi.ListOf(req, page, func(b Brief) any { return s.briefForm(b) }), err
+		return httpapi.ListOf(req, page, func(b Brief) listItem { return listItem{}.One(s.briefForm(b)) }), err
 	}
 	page, err := s.List(ctx, f, req)
 	if err != nil {
 		return userList{}, err
 	}
 	around, err := s.around(ctx, actor, page.Items, p.WithCustomAttributes)
-	return httpapi.ListOf(req, page, func(u User) any { return s.listedForm(&u, actor, around) }), err
+	return httpapi.ListOf(req, page, func(u User) listItem { return listItem{}.Other(s.listedForm(&u, actor, around)) }), err
 }
 
 // mayList lets strangers look one username up, where profiles are public.
@@ -253,31 +253,37 @@ type getParams struct {
 	WithCustomAttributes bool `param:"with_custom_attributes" doc:"Show custom attributes; administrators only"`
 }
 
-func (s *Service) handleGet(ctx context.Context, call httpapi.Call[httpapi.None, getParams]) (any, error) {
+// getReply is an account as others see it.
+type getReply = httpapi.Either[profileForm, adminForm]
+
+func (s *Service) handleGet(ctx context.Context, call httpapi.Call[httpapi.None, getParams]) (reply getReply, _ error) {
 	u, err := s.Find(ctx, call.Params.ID)
 	if err != nil {
-		return nil, err
+		return reply, err
 	}
 	around, err := s.around(ctx, call.Actor, []User{*u}, call.Actor.Admin() && call.Params.WithCustomAttributes)
 	if err != nil {
-		return nil, err
+		return reply, err
 	}
 	if call.Actor.Admin() {
-		return s.singleForm(u, call.Actor, around), nil
+		return reply.Other(s.singleForm(u, call.Actor, around)), nil
 	}
-	return s.profileForm(u, call.Actor, around.followed[u.ID]), nil
+	return reply.One(s.profileForm(u, call.Actor, around.followed[u.ID])), nil
 }
 
-func (s *Service) handleSelf(ctx context.Context, call httpapi.Call[httpapi.None, struct{}]) (any, error) {
+// selfReply is the caller's own account.
+type selfReply = httpapi.Either[selfForm, adminForm]
+
+func (s *Service) handleSelf(ctx context.Context, call httpapi.Call[httpapi.None, struct{}]) (reply selfReply, _ error) {
 	u, err := s.account(ctx, call.Actor)
 	if err != nil {
-		return nil, err
+		return reply, err
 	}
 	if !u.Admin {
-		return s.selfForm(u, call.Actor, false), nil
+		return reply.One(s.selfForm(u, call.Actor, false)), nil
 	}
 	around, err := s.around(ctx, call.Actor, []User{*u}, false)
-	return s.adminForm(u, call.Actor, around), err
+	return reply.Other(s.adminForm(u, call.Actor, around)), err
 }
 
 // attributeParams are what POST and PUT /users have in common.

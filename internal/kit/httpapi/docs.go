@@ -89,22 +89,8 @@ const maxFieldDepth = 3
 // ReplyFields are the members of the reply. A reply that depends on the
 // caller has those of all its forms.
 func (e Endpoint) ReplyFields() []Field {
-	t := e.Reply
-	if item, ok := e.ListOf(); ok {
-		t = item
-	}
-	types := []reflect.Type{t}
-	if t == reflect.TypeFor[Stream]() {
-		return nil
-	}
-	if t.Kind() == reflect.Interface {
-		types = nil
-		for _, form := range e.Forms {
-			types = append(types, reflect.TypeOf(form))
-		}
-	}
 	var all []Field
-	for _, t := range types {
+	for _, t := range e.forms() {
 		for _, f := range fieldsOf(t, "", maxFieldDepth) {
 			if !slices.ContainsFunc(all, func(known Field) bool { return known.Name == f.Name }) {
 				all = append(all, f)
@@ -112,6 +98,14 @@ func (e Endpoint) ReplyFields() []Field {
 		}
 	}
 	return all
+}
+
+// forms are the types that the reply, or an item of the list, may have.
+func (e Endpoint) forms() []reflect.Type {
+	if item, ok := e.ListOf(); ok {
+		return formsOf(item)
+	}
+	return formsOf(e.Reply)
 }
 
 func fieldsOf(t reflect.Type, prefix string, depth int) (all []Field) {

@@ -36,7 +36,6 @@ func open(t testing.TB, endpoints ...Endpoint) *door {
 	d := &door{people: newFakePeople(), limits: &fakeLimits{endpoints: map[string]ratelimit.Rule{}, maxOffset: 50_000}, log: &bytes.Buffer{}}
 	now := clock.Clock(func() time.Time { return noon })
 	d.Server = &Server{
-		Prefix:        "/api/v4",
 		ExternalURL:   &url.URL{Scheme: "https", Host: "forge.example:8443"},
 		SessionCookie: "_svc_session",
 		Endpoints:     endpoints,

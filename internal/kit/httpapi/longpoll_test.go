@@ -33,28 +33,32 @@ func newPatient(hold time.Duration, replies ...any) *patient {
 }
 
 func (p *patient) endpoint() Endpoint {
-	return Do(Spec{Route: "POST /wait", Summary: "Wait.", Needs: access.Anyone, Status: http.StatusCreated, Forms: []any{""}},
-		func(context.Context, Call[None, struct{}]) (WithHeaders[any], error) { return p.wait(), nil })
+	return Do(Spec{Route: "POST /wait", Summary: "Wait.", Needs: access.Anyone, Status: http.StatusCreated},
+		func(context.Context, Call[None, struct{}]) (Later[heard], error) { return p.wait(), nil })
 }
 
-func (p *patient) wait() WithHeaders[any] {
-	return WithHeaders[any]{Header: map[string]string{"X-Waits": "yes"}, Body: Wait{
+// heard is what is said in the end, or nothing after all.
+type heard = WithHeaders[Either[string, NoContentYet]]
+
+func (p *patient) wait() (reply Later[heard]) {
+	return reply.Wait(Wait[heard]{
 		Hold: p.hold, Begin: func(wake func()) { p.wakes <- wake },
-		Then: func(ctx context.Context) (any, error) {
+		Then: func(ctx context.Context) (Later[heard], error) {
 			if ctx.Err() != nil {
 				close(p.gone)
-				return nil, ctx.Err()
+				return reply, ctx.Err()
 			}
-			switch reply := (<-p.replies).(type) {
+			switch said := (<-p.replies).(type) {
 			case error:
-				return nil, reply
-			case nil:
-				return p.wait(), nil
-			default:
-				return reply, nil
+				return reply, said
+			case string:
+				return reply.Now(heard{Body: Either[string, NoContentYet]{}.One(said)}), nil
+			case NoContentYet:
+				return reply.Now(heard{Body: Either[string, NoContentYet]{}.Other(said), Header: map[string]string{"X-Own": "1"}}), nil
 			}
+			return p.wait(), nil
 		},
-	}}
+	})
 }
 
 // listen serves a door as the process does, where requests are parked.
@@ -89,7 +93,7 @@ func TestARequestThatWaitsIsAnsweredWhenThereIsSomethingToSay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPatient(time.Hour, nil, "here", fault.New(fault.Conflict), WithHeaders[any]{Body: NoContentYet{}, Header: map[string]string{"X-Own": "1"}})
+			p := newPatient(time.Hour, nil, "here", fault.New(fault.Conflict), NoContentYet{})
 			url := ways(t, open(t, p.endpoint()))
 			ask := func(wakes int) (*http.Response, string) {
 				t.Helper()

@@ -279,11 +279,11 @@ func (s *schemas) responses(e Endpoint) map[string]response {
 		for name := range pageHeaderSchemas() {
 			good.Headers[name] = headerSchema{Ref: "#/components/headers/" + name}
 		}
-		good.Content = map[string]media{"application/json": {Schema: &schema{Type: "array", Items: s.reply(e, item)}}}
+		good.Content = map[string]media{"application/json": {Schema: &schema{Type: "array", Items: s.of(item)}}}
 	case e.Reply == reflect.TypeFor[Stream]():
 		good.Content = map[string]media{"*/*": {Schema: &schema{Type: "string", Format: "binary"}}}
 	case e.Reply != reflect.TypeFor[NoContent]():
-		good.Content = map[string]media{e.media(): {Schema: s.reply(e, e.Reply)}}
+		good.Content = map[string]media{e.media(): {Schema: s.of(e.Reply)}}
 	}
 	out := map[string]response{strconv.Itoa(e.SuccessStatus()): good}
 	if !e.V4() {
@@ -316,18 +316,6 @@ func (e Endpoint) server(info Info) server {
 		out.Variables = map[string]variable{name: {Default: "<" + name + ">"}}
 	}
 	return out
-}
-
-// reply is the shape of a reply, or all its forms when it depends on the caller.
-func (s *schemas) reply(e Endpoint, t reflect.Type) *schema {
-	if t.Kind() != reflect.Interface || len(e.Forms) == 0 {
-		return s.of(t)
-	}
-	var forms []*schema
-	for _, form := range e.Forms {
-		forms = append(forms, s.of(reflect.TypeOf(form)))
-	}
-	return &schema{AnyOf: forms}
 }
 
 // errorStatuses are those that the kit itself may answer with.
@@ -470,6 +458,9 @@ func (s *schemas) of(t reflect.Type) *schema {
 	if inner, ok := optional(t); ok {
 		return s.of(inner).orNull()
 	}
+	if t.Implements(reflect.TypeFor[shaped]()) {
+		return s.anyOf(formsOf(t))
+	}
 	switch t.Kind() {
 	case reflect.String:
 		return &schema{Type: "string"}
@@ -502,6 +493,20 @@ func (s *schemas) of(t reflect.Type) *schema {
 		return s.structure(t)
 	}
 	return &schema{}
+}
+
+func (s *schemas) anyOf(forms []reflect.Type) *schema {
+	switch len(forms) {
+	case 0:
+		return &schema{}
+	case 1:
+		return s.of(forms[0])
+	}
+	out := &schema{}
+	for _, form := range forms {
+		out.AnyOf = append(out.AnyOf, s.of(form))
+	}
+	return out
 }
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9_.]+`)

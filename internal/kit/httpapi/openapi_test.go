@@ -90,13 +90,13 @@ func registry() []Endpoint {
 	return []Endpoint{
 		described[listThings, List[shownThing]](Spec{Route: "GET /things", Summary: "List things.", Needs: access.Anyone, Scopes: []access.Scope{access.ScopeReadUser}}),
 		described[createThing, shownThing](Spec{Route: "POST /things", Summary: "Create a thing.", Needs: access.SignIn, Status: http.StatusCreated, Scopes: []access.Scope{access.ScopeReadUser}}),
-		described[showParams, any](Spec{Route: "GET /things/{id}", Summary: "Show a thing.", Needs: access.ReadProfiles, Forms: []any{shownThing{}, shownAdminThing{}}}),
+		described[showParams, Either[shownThing, shownAdminThing]](Spec{Route: "GET /things/{id}", Summary: "Show a thing.", Needs: access.ReadProfiles}),
 		described[thingRef, NoContent](Spec{Route: "DELETE /things/{id}", Summary: "Delete a thing.", Needs: access.Administer}),
 		described[thingRef, Accepted](Spec{Route: "POST /things/{id}/export", Summary: "Export a thing.", Needs: access.SignIn, Status: http.StatusAccepted, Note: "Deprecated: use another."}),
 		described[struct{}, []shownPerson](Spec{Route: "GET /job", Summary: "Show the job.", Needs: access.SignIn, JobToken: true, AnyScope: true}),
 		described[struct {
 			Paging
-		}, List[any]](Spec{Route: "GET /mixtures", Summary: "List mixtures.", Needs: access.SignIn, Forms: []any{shownPerson{}, shownAdminThing{}}}),
+		}, List[Either[shownPerson, shownAdminThing]]](Spec{Route: "GET /mixtures", Summary: "List mixtures.", Needs: access.SignIn}),
 		Do(Spec{Route: "PUT /settings", Summary: "Change settings.", Needs: access.Administer},
 			func(context.Context, Call[None, Changes[shownSettings]]) (shownSettings, error) {
 				return shownSettings{}, nil

@@ -60,13 +60,12 @@ type binder interface {
 	bind(dst reflect.Value, from values) error
 }
 
-// binderOf is P's own binder, if it has one, or the plan of its tags.
-func binderOf[P any](path []string) binder {
-	var p P
-	if own, ok := any(p).(interface{ binder() binder }); ok {
+// binderOf is the own binder of a type of params, if it has one, or the plan of its tags.
+func binderOf(params reflect.Type, path []string) binder {
+	if own, ok := reflect.Zero(params).Interface().(interface{ binder() binder }); ok {
 		return own.binder()
 	}
-	return compile(reflect.TypeFor[P](), path)
+	return compile(params, path)
 }
 
 // plan is how a params struct is filled; it is made once, when an endpoint is

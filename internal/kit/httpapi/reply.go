@@ -24,7 +24,9 @@ type NoContentYet struct{}
 
 // DryRun is the reply of an endpoint that creates, when it was only asked
 // whether it could.
-type DryRun struct{ Body any }
+type DryRun[T any] struct{ Body T }
+
+func (d DryRun[T]) tried() any { return d.Body }
 
 // Accepted is the body of a reply whose work goes on after the answer.
 type Accepted struct {
@@ -74,12 +76,21 @@ func newBuffers() *buffers {
 
 // write presents what a handler returned.
 func (x *Request) write(ctx context.Context, reply any) error {
-	if h, ok := reply.(headed); ok {
-		body, own := h.headed()
-		setHeaders(x.W.Header(), own)
-		reply = body
+	var err error
+	for {
+		switch r := reply.(type) {
+		case headed:
+			body, own := r.headed()
+			setHeaders(x.W.Header(), own)
+			reply = body
+		case either:
+			if reply, err = formOf(r); err != nil {
+				return err
+			}
+		default:
+			return x.s.dialect.Write(ctx, x, reply)
+		}
 	}
-	return x.s.dialect.Write(ctx, x, reply)
 }
 
 func writeV4(ctx context.Context, x *Request, reply any) error {
@@ -87,11 +98,11 @@ func writeV4(ctx context.Context, x *Request, reply any) error {
 	if s, ok := reply.(Stream); ok {
 		return x.stream(ctx, s)
 	}
-	if w, ok := reply.(Wait); ok {
-		return x.wait(ctx, w)
+	if w, ok := reply.(waiting); ok {
+		return x.wait(ctx, w.untyped())
 	}
-	if n, ok := reply.(DryRun); ok {
-		status, reply = http.StatusOK, n.Body
+	if n, ok := reply.(interface{ tried() any }); ok {
+		status, reply = http.StatusOK, n.tried()
 	}
 	if _, none := reply.(NoContentYet); none {
 		x.W.WriteHeader(http.StatusNoContent)
@@ -109,8 +120,11 @@ func writeV4(ctx context.Context, x *Request, reply any) error {
 		return nil
 	}
 	if list, ok := reply.(lister); ok {
+		var err error
+		if reply, err = bare(list.items()); err != nil {
+			return err
+		}
 		list.writeHeaders(x.W.Header(), x.here())
-		reply = list.items()
 	}
 	buf := x.s.buffers.pool.Get().(*buffer)
 	defer x.s.buffers.pool.Put(buf)

@@ -38,7 +38,6 @@ type Limits interface {
 // Server serves the endpoints of one dialect. V4 needs every field; another dialect those that its hooks use.
 type Server struct {
 	Dialect       *Dialect // nil is v4
-	Prefix        string   // "/api/v4"
 	ExternalURL   *url.URL
 	SessionCookie string
 	Endpoints     []Endpoint // those of other dialects are left to their own servers

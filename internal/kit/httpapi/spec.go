@@ -42,7 +42,6 @@ type Spec struct {
 	Scripts       bool           // scripts of other origins may call it, in a dialect where not all may
 	Credentials   []string       // what callers show instead of the usual tokens, as documents name it: basic, bearer
 	Note          string         // a deprecation or a warning for readers
-	Forms         []any          // what the reply may be where its type is any
 }
 
 // None is the subject of endpoints that have no parent.
@@ -82,12 +81,7 @@ func On[S, P, R any](
 	load func(context.Context, access.Actor, P) (S, error),
 	handle func(context.Context, Call[S, P]) (R, error),
 ) Endpoint {
-	e := newEndpoint(spec, reflect.TypeFor[R]())
-	if t := reflect.TypeFor[S](); e.placed && !t.Implements(reflect.TypeFor[InOwner]()) && !t.Implements(reflect.TypeFor[Admitted]()) {
-		panic("httpapi: " + spec.Route + " needs " + string(spec.Needs) + " in a subject that is no group or project")
-	}
-	e.binder = binderOf[P](e.names)
-	e.Params = e.binder.params()
+	e := newEndpoint(spec, reflect.TypeFor[S](), reflect.TypeFor[P](), reflect.TypeFor[R]())
 	e.run = func(ctx context.Context, x *Request) (any, error) {
 		call := Call[S, P]{Actor: x.Actor, x: x}
 		err := x.prepare(ctx, &call.Params, func() (any, error) {
@@ -171,7 +165,7 @@ func Do[P, R any](spec Spec, handle func(context.Context, Call[None, P]) (R, err
 
 // newEndpoint reads the route. It panics on a declaration that could not be
 // served, which a test of any kind then shows.
-func newEndpoint(spec Spec, reply reflect.Type) Endpoint {
+func newEndpoint(spec Spec, subject, params, reply reflect.Type) Endpoint {
 	method, path, ok := strings.Cut(spec.Route, " ")
 	if !ok || !strings.HasPrefix(path, "/") {
 		panic("httpapi: not a route: " + spec.Route)
@@ -183,11 +177,15 @@ func newEndpoint(spec Spec, reply reflect.Type) Endpoint {
 	if spec.Status == 0 {
 		spec.Status = http.StatusOK
 	}
-	if reply.Implements(reflect.TypeFor[headed]()) {
-		body, _ := reply.FieldByName("Body")
-		reply = body.Type
-	}
 	e := Endpoint{Spec: spec, Method: method, Reply: reply, placed: rule.Level != access.OnInstance}
+	if forms := formsOf(reply); len(forms) == 1 {
+		e.Reply = forms[0]
+	}
+	for _, form := range e.forms() {
+		if form.Kind() == reflect.Interface {
+			panic("httpapi: " + spec.Route + " answers with an interface, which says nothing of its form")
+		}
+	}
 	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
 		shown, pattern := segment, segment
 		if before, name, isParam := strings.Cut(segment, "{"); isParam {
@@ -208,5 +206,10 @@ func newEndpoint(spec Spec, reply reflect.Type) Endpoint {
 		e.Path += "/" + shown
 		e.pattern += "/" + pattern
 	}
+	if e.placed && !subject.Implements(reflect.TypeFor[InOwner]()) && !subject.Implements(reflect.TypeFor[Admitted]()) {
+		panic("httpapi: " + spec.Route + " needs " + string(spec.Needs) + " in a subject that is no group or project")
+	}
+	e.binder = binderOf(params, e.names)
+	e.Params = e.binder.params()
 	return e
 }

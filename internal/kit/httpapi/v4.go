@@ -15,7 +15,8 @@ import (
 // v4 is the dialect of the API proper.
 func v4() Dialect {
 	return Dialect{
-		Path:         func(x *Request) string { return tidy(strings.TrimPrefix(x.R.URL.EscapedPath(), x.s.Prefix)) },
+		Base:         BaseV4,
+		Path:         func(x *Request) string { return tidy(x.below()) },
 		Begin:        beginV4,
 		Authenticate: authenticateV4,
 		Bind:         bindV4,
@@ -23,6 +24,9 @@ func v4() Dialect {
 		Fail:         failV4,
 	}
 }
+
+// below is the path of the request below the base of its dialect, escaped as it came.
+func (x *Request) below() string { return strings.TrimPrefix(x.R.URL.EscapedPath(), x.s.dialect.Base) }
 
 func beginV4(ctx context.Context, x *Request) (answered bool, err error) {
 	x.headers()
@@ -196,7 +200,7 @@ func (x *Request) moved(m *MovedError) {
 		writeJSON(x.W, http.StatusMethodNotAllowed, map[string]string{"message": "Non GET methods are not allowed for moved projects"})
 		return
 	}
-	given := strings.Split(strings.TrimPrefix(x.R.URL.EscapedPath(), x.s.Prefix), "/")
+	given := strings.Split(x.below(), "/")
 	for i, segment := range strings.Split(x.Endpoint.Path, "/") {
 		if segment == "{"+m.Param+"}" {
 			given[i] = url.PathEscape(m.To)
@@ -206,7 +210,7 @@ func (x *Request) moved(m *MovedError) {
 	for _, name := range secretParams {
 		query.Del(name)
 	}
-	to := strings.TrimSuffix(x.s.ExternalURL.String(), "/") + x.s.Prefix + strings.Join(given, "/")
+	to := strings.TrimSuffix(x.s.ExternalURL.String(), "/") + x.s.dialect.Base + strings.Join(given, "/")
 	if encoded := query.Encode(); encoded != "" {
 		to += "?" + encoded
 	}

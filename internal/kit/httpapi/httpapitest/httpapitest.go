@@ -38,7 +38,6 @@ var Address = netip.MustParseAddr("192.0.2.7")
 // Client calls endpoints. The one that Serve returns is anonymous.
 type Client struct {
 	handler http.Handler
-	prefix  string
 	tokens  *tokens
 	header  http.Header
 }
@@ -52,7 +51,6 @@ func Serve(t testing.TB, endpoints ...httpapi.Endpoint) *Client {
 func Start(t testing.TB, s *httpapi.Server) *Client {
 	t.Helper()
 	c := &Client{tokens: &tokens{actors: map[string]access.Actor{}}}
-	s.Prefix = cmp.Or(s.Prefix, "/api/v4")
 	s.SessionCookie = cmp.Or(s.SessionCookie, "_svc_session")
 	if s.ExternalURL == nil {
 		s.ExternalURL = &url.URL{Scheme: "https", Host: "forge.example"}
@@ -72,7 +70,7 @@ func Start(t testing.TB, s *httpapi.Server) *Client {
 	if s.Log == nil {
 		s.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
-	c.handler, c.prefix = s.Handler(), s.Prefix
+	c.handler = s.Handler()
 	return c
 }
 
@@ -121,7 +119,7 @@ func (c *Client) Upload(t testing.TB, method, path, field, name string, data []b
 	return c.With("Content-Type", w.FormDataContentType()).Do(t, method, path, io.Reader(&body))
 }
 
-// Do calls an endpoint by its path below the prefix. A body is nil, url.Values for a form, a string of JSON, an
+// Do calls an endpoint by its path below the base of v4. A body is nil, url.Values for a form, a string of JSON, an
 // io.Reader whose type a header tells, or anything that marshals to JSON.
 func (c *Client) Do(t testing.TB, method, path string, body any) *Reply {
 	t.Helper()
@@ -143,7 +141,7 @@ func (c *Client) Do(t testing.TB, method, path string, body any) *Reply {
 		}
 		from = bytes.NewReader(text)
 	}
-	r := httptest.NewRequestWithContext(t.Context(), method, c.prefix+path, from)
+	r := httptest.NewRequestWithContext(t.Context(), method, httpapi.BaseV4+path, from)
 	if contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}
