@@ -136,14 +136,8 @@ func (s *Service) Sweep(ctx context.Context) error {
 	}{
 		{sqlExpire, []any{now}}, {sqlAbandon, []any{now, now.Add(-abandoned)}}, {sqlForgetLogs, []any{now.Add(-remembered)}},
 	} {
-		for {
-			done, err := s.deps.DB.Exec(ctx, step.sql, append(step.args, sweepBatch)...)
-			if err != nil {
-				return err
-			}
-			if done.RowsAffected() < sweepBatch {
-				break
-			}
+		if err := s.deps.DB.InBatches(ctx, sweepBatch, step.sql, step.args...); err != nil {
+			return err
 		}
 	}
 	return s.removeDoomed(ctx, sqlDoomed, now)

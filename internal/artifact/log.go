@@ -328,12 +328,7 @@ func (s *Service) ArchiveLog(ctx context.Context, jobID int64) error {
 const dropBatch = 200
 
 func (s *Service) dropChunks(ctx context.Context, jobID int64) error {
-	for {
-		gone, err := s.deps.DB.Exec(ctx, sqlDropChunks, jobID, dropBatch)
-		if err != nil || gone.RowsAffected() < dropBatch {
-			return err
-		}
-	}
+	return s.deps.DB.InBatches(ctx, dropBatch, sqlDropChunks, jobID)
 }
 
 // EraseAll takes log and files of a job out of sight; the bytes go afterwards.

@@ -113,14 +113,8 @@ func (s *Service) mend(ctx context.Context, now time.Time) error {
 func (s *Service) sweep(ctx context.Context, _ SweepArgs) error {
 	before := s.deps.Clock.Now().Add(-runsKept)
 	for _, sql := range []string{sqlForgetRuns, sqlDropQueues} {
-		for {
-			tag, err := s.deps.DB.Exec(ctx, sql, before, perRound)
-			if err != nil {
-				return err
-			}
-			if tag.RowsAffected() < perRound {
-				break
-			}
+		if err := s.deps.DB.InBatches(ctx, perRound, sql, before); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -39,14 +39,8 @@ func (s *Service) Sweep(ctx context.Context) error {
 		{sqlSweepRevoked, now.Add(-rememberTokens)},
 		{sqlSweepSpent, now.Add(-rememberCodes)},
 	} {
-		for {
-			gone, err := s.deps.DB.Exec(ctx, dead.sql, dead.before, sweepBatch)
-			if err != nil {
-				return fmt.Errorf("sweeping codes and tokens: %w", err)
-			}
-			if gone.RowsAffected() < sweepBatch {
-				break
-			}
+		if err := s.deps.DB.InBatches(ctx, sweepBatch, dead.sql, dead.before); err != nil {
+			return fmt.Errorf("sweeping codes and tokens: %w", err)
 		}
 	}
 	return nil

@@ -27,10 +27,5 @@ func (s *Service) Register(r *jobqueue.Registry) {
 // Sweep forgets machines that were not seen for a week: those that are made
 // for one job each would else pile up.
 func (s *Service) Sweep(ctx context.Context) error {
-	for {
-		gone, err := s.deps.DB.Exec(ctx, sqlForgetOld, s.deps.Clock.Now().Add(-forgotten), sweepBatch)
-		if err != nil || gone.RowsAffected() < sweepBatch {
-			return err
-		}
-	}
+	return s.deps.DB.InBatches(ctx, sweepBatch, sqlForgetOld, s.deps.Clock.Now().Add(-forgotten))
 }

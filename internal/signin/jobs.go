@@ -85,14 +85,8 @@ func (s *Service) tell(ctx context.Context, _ TellArgs) error {
 func (s *Service) tidy(ctx context.Context, _ TidyArgs) error {
 	const batch = 10_000
 	for _, sql := range []string{sqlForgetTries, sqlForgetHalf, sqlForgetLinks, sqlForgetChallenges} {
-		for {
-			tag, err := s.deps.DB.Exec(ctx, sql, s.deps.Clock.Now(), batch)
-			if err != nil {
-				return err
-			}
-			if tag.RowsAffected() < batch {
-				break
-			}
+		if err := s.deps.DB.InBatches(ctx, batch, sql, s.deps.Clock.Now()); err != nil {
+			return err
 		}
 	}
 	return nil

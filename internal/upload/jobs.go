@@ -46,29 +46,19 @@ func (s *Service) OnProjectRemoving(ctx context.Context, tx pgx.Tx, e project.Re
 
 // RemoveOf removes the files of a project.
 func (s *Service) RemoveOf(ctx context.Context, projectID int64) error {
-	for {
-		done, err := s.deps.DB.Exec(ctx, sqlDoomAllOf, projectID, s.deps.Clock.Now(), sweepBatch)
-		if err != nil {
-			return err
-		}
-		if done.RowsAffected() < sweepBatch {
-			return s.removeDoomed(ctx)
-		}
+	if err := s.deps.DB.InBatches(ctx, sweepBatch, sqlDoomAllOf, projectID, s.deps.Clock.Now()); err != nil {
+		return err
 	}
+	return s.removeDoomed(ctx)
 }
 
 // Sweep removes what uploads left that failed or were cut off.
 func (s *Service) Sweep(ctx context.Context) error {
 	now := s.deps.Clock.Now()
-	for {
-		done, err := s.deps.DB.Exec(ctx, sqlAbandon, now, now.Add(-abandoned), sweepBatch)
-		if err != nil {
-			return err
-		}
-		if done.RowsAffected() < sweepBatch {
-			return s.removeDoomed(ctx)
-		}
+	if err := s.deps.DB.InBatches(ctx, sweepBatch, sqlAbandon, now, now.Add(-abandoned)); err != nil {
+		return err
 	}
+	return s.removeDoomed(ctx)
 }
 
 type doomed struct {

@@ -124,6 +124,18 @@ func (db *DB) Exec(ctx context.Context, sql string, args ...any) (pgconn.Command
 	return tag, c.explain(err)
 }
 
+// InBatches repeats a statement until it finds fewer rows than it may take at once, so that none holds many for long. How
+// many that are is its last argument.
+func (db *DB) InBatches(ctx context.Context, batch int, sql string, args ...any) error {
+	args = append(slices.Clip(args), batch)
+	for {
+		tag, err := db.Exec(ctx, sql, args...)
+		if err != nil || tag.RowsAffected() < int64(batch) {
+			return err
+		}
+	}
+}
+
 func (db *DB) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	c, err := db.begin(ctx, statement)
 	if err != nil {

@@ -85,6 +85,32 @@ func TestABadURLIsRefusedWithoutShowingItsPassword(t *testing.T) {
 	}
 }
 
+func TestAStatementInBatchesGoesOnUntilNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.New(t)
+	if _, err := db.Exec(t.Context(), "create table things as select generate_series(1, 10) as id"); err != nil {
+		t.Fatal(err)
+	}
+	const sql = "delete from things where id in (select id from things where id > $1 limit $2)"
+	for _, want := range []int{4, 0} {
+		args := make([]any, 1, 2) // with room that is the caller's
+		args[0] = want
+		if err := db.InBatches(t.Context(), 2, sql, args...); err != nil {
+			t.Fatal(err)
+		}
+		if args[:2][1] != nil {
+			t.Errorf("it wrote %v into the caller's arguments", args[:2][1])
+		}
+		left, err := postgres.Value[int](t.Context(), db, "select count(*) from things")
+		if err != nil || left != want {
+			t.Errorf("%d are left, want %d (%v)", left, want, err)
+		}
+	}
+	if err := db.InBatches(t.Context(), 2, "delete from nothing where id > $1 limit $2", 0); err == nil {
+		t.Error("a statement that fails is no error")
+	}
+}
+
 func TestATransactionCommitsOnlyWhenItsFunctionSucceeds(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
