@@ -176,7 +176,7 @@ func Assemble(p Parts) (*App, error) {
 	}
 	a.SignIns = signin.New(signin.Deps{
 		DB: db, Bus: events, Queue: queue, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Mail: post, Clock: now,
-		Log: log, ExternalURL: cfg.ExternalURL, Names: names,
+		ExternalURL: cfg.ExternalURL,
 	})
 	base := cfg.ExternalURL.String()
 	a.Members = member.New(member.Deps{
@@ -224,18 +224,18 @@ func Assemble(p Parts) (*App, error) {
 		DB: db, Bus: events, Box: box, Settings: a.Settings, Groups: a.Groups, Projects: a.Projects, Clock: now, Log: log,
 		ExternalURL: base, Names: names,
 	})
-	a.Artifacts = artifact.New(artifact.Deps{DB: db, Queue: queue, Blobs: p.Blobs, Box: box, Settings: a.Settings, Clock: now, Log: log})
+	a.Artifacts = artifact.New(artifact.Deps{DB: db, Queue: queue, Blobs: p.Blobs, Box: box, Settings: a.Settings, Clock: now})
 	a.Pipelines = pipeline.New(pipeline.Deps{
-		DB: db, Bus: events, Queue: queue, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Groups: a.Groups, Projects: a.Projects,
+		DB: db, Bus: events, Queue: queue, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, Projects: a.Projects,
 		Protection: a.Protection, Repositories: a.Repositories, Variables: a.Variables, Artifacts: a.Artifacts, Runners: a.Runners,
-		Outbound: a.Outbound, Clock: now, Log: log, ExternalURL: base, Names: names, Schedules: &up.schedules,
+		Outbound: a.Outbound, Clock: now, ExternalURL: base, Names: names, Schedules: &up.schedules,
 	})
 	a.Schedules = schedule.New(schedule.Deps{
 		DB: db, Queue: queue, Box: box, Users: a.Users, Tokens: a.Tokens, Projects: a.Projects, Protection: a.Protection, Pipelines: a.Pipelines,
 		Clock: now, Names: names, JobTokens: &up.callers,
 	})
 	a.Dispatch = dispatch.New(dispatch.Deps{
-		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, OAuth: a.OAuth, Projects: a.Projects,
+		DB: db, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, OAuth: a.OAuth, Projects: a.Projects,
 		Protection: a.Protection, Repositories: a.Repositories, Runners: a.Runners, Artifacts: a.Artifacts, Pipelines: a.Pipelines, Clock: now,
 		Log: log, ExternalURL: base, Names: names, Claims: int(cfg.DatabaseMaxConns) / 2, Hold: cfg.JobRequestHold, Draining: a.drain.Done(),
 	})

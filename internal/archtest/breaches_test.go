@@ -292,6 +292,36 @@ func TestATypeWithManyMethodsIsReported(t *testing.T) {
 	}
 }
 
+func TestWhatARoomAsksForAndDoesNotUseIsReported(t *testing.T) {
+	t.Parallel()
+	files, err := load(fstest.MapFS{
+		"internal/user/service.go": {Data: []byte(`package user
+import "stithy/internal/kit/wire"
+type Deps struct {
+	DB, Queue int
+	Names wire.Names
+	Log   int
+}
+type Service struct{ deps Deps }
+func (s *Service) one() int { return s.deps.DB }`)},
+		"internal/user/jobs.go":      {Data: []byte("package user\nfunc (s *Service) two() int { return s.deps.Log }")},
+		"internal/user/jobs_test.go": {Data: []byte("package user\nfunc (s *Service) three() int { return s.deps.Queue }")},
+		"internal/group/service.go":  {Data: []byte("package group\nfunc f(d struct{ Queue int }) int { return d.Queue }")},
+		"internal/web/page/a.go":     {Data: []byte("package page\ntype Deps struct{ Kept int }")},
+		"internal/web/page/b.go":     {Data: []byte("package page\nfunc (d Deps) kept() int { return d.Kept }")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"internal/user/service.go:4: nothing reads the field Queue of Deps: do without it",
+		"internal/user/service.go:5: nothing reads the field Names of Deps: do without it",
+	}
+	if diff := cmp.Diff(want, unread(files)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestOnlyOurOwnSourceIsRead(t *testing.T) {
 	t.Parallel()
 	files, err := load(fstest.MapFS{

@@ -116,6 +116,13 @@ func TestNoTypeOfPagesHasManyMethods(t *testing.T) {
 	}
 }
 
+func TestRoomsAskForNothingThatTheyDoNotUse(t *testing.T) {
+	t.Parallel()
+	for _, breach := range unread(theTree(t)) {
+		t.Error(breach)
+	}
+}
+
 func keep(t *testing.T, rule func(*source) []string) {
 	t.Helper()
 	t.Parallel()
@@ -443,6 +450,49 @@ func numberedTODOs(s *source) []string {
 		}
 	}
 	return breaches
+}
+
+// unread are the fields of a Deps that nothing in its package reads. A name that is read of something else in the package
+// counts as read: this looks at names, not at types.
+func unread(tree []*source) []string {
+	read, given := map[string]bool{}, map[string]string{}
+	for _, s := range tree {
+		if s.test {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.SelectorExpr:
+				if x, ok := n.X.(*ast.Ident); !ok || !s.importsAs(x.Name) {
+					read[s.dir()+"."+n.Sel.Name] = true
+				}
+			case *ast.TypeSpec:
+				fields, ok := n.Type.(*ast.StructType)
+				if !ok || n.Name.Name != "Deps" {
+					break
+				}
+				for _, field := range fields.Fields.List {
+					for _, name := range field.Names {
+						given[s.dir()+"."+name.Name] = s.breach(name.Pos(), "nothing reads the field %s of Deps: do without it", name.Name)
+					}
+				}
+			}
+			return true
+		})
+	}
+	var breaches []string
+	for field, breach := range given {
+		if !read[field] {
+			breaches = append(breaches, breach)
+		}
+	}
+	slices.Sort(breaches)
+	return breaches
+}
+
+// importsAs reports whether the file calls an imported package by this name.
+func (s *source) importsAs(name string) bool {
+	return slices.ContainsFunc(s.file.Imports, func(spec *ast.ImportSpec) bool { return s.local(imported(spec)) == name })
 }
 
 // most is how many methods a type may have before nobody knows them all.

@@ -40,7 +40,7 @@ func newFixture(t testing.TB) *fixture {
 	}
 	w.Service = New(Deps{
 		DB: db, Queue: queue, Blobs: store, Box: secretbox.Random(), Settings: settingtest.New(t, db),
-		Clock: clock.Clock(func() time.Time { return w.now }), Log: log,
+		Clock: clock.Clock(func() time.Time { return w.now }),
 	})
 	w.Register(registry)
 	return w

@@ -2,7 +2,6 @@ package artifact
 
 import (
 	"context"
-	"log/slog"
 
 	"stithy/internal/platform/blob"
 	"stithy/internal/platform/clock"
@@ -21,7 +20,6 @@ type Deps struct {
 	Box      *secretbox.Box
 	Settings *setting.Service
 	Clock    clock.Clock
-	Log      *slog.Logger
 }
 
 // Service is the use cases of logs and files.

@@ -72,15 +72,14 @@ func New(d Deps) Rooms {
 	})
 	r.Users = user.New(user.Deps{
 		DB: d.DB, Bus: d.Bus, Queue: d.Queue, Settings: r.Settings, Hasher: d.Hasher, Clock: d.Clock, Log: d.Log,
-		ExternalURL: d.ExternalURL, Names: names, Paid: d.Instance.Enterprise(),
+		ExternalURL: d.ExternalURL, Paid: d.Instance.Enterprise(),
 	})
 	r.Tokens = token.New(token.Deps{
 		DB: d.DB, Bus: d.Bus, Box: d.Box, Settings: r.Settings, Users: r.Users, Clock: d.Clock, Log: d.Log,
 		ExternalURL: d.ExternalURL, Names: names, OAuth: d.OAuth, Jobs: d.Jobs, Impersonation: d.Impersonation,
 	})
 	r.Groups = group.New(group.Deps{
-		DB: d.DB, Bus: d.Bus, Queue: d.Queue, Settings: r.Settings, Users: r.Users, Clock: d.Clock, Log: d.Log, ExternalURL: base,
-		Projects: &up.projects,
+		DB: d.DB, Bus: d.Bus, Queue: d.Queue, Settings: r.Settings, Clock: d.Clock, ExternalURL: base, Projects: &up.projects,
 	})
 	r.Outbound = outbound.New(func() outbound.Rules {
 		now := r.Settings.Current()

@@ -104,7 +104,7 @@ func newFixture(t testing.TB) *fixture {
 	})
 	protected.Repositories = repositories
 	artifacts := artifact.New(artifact.Deps{
-		DB: c.DB, Queue: c.Queue, Blobs: blobs, Box: c.Box, Settings: c.Settings, Clock: c.Clock, Log: c.Log,
+		DB: c.DB, Queue: c.Queue, Blobs: blobs, Box: c.Box, Settings: c.Settings, Clock: c.Clock,
 	})
 	variables := variable.New(variable.Deps{DB: c.DB, Bus: c.Bus, Box: c.Box, Clock: c.Clock, Settings: c.Settings, Owners: c.Owners})
 	runners := runner.New(runner.Deps{
@@ -112,9 +112,9 @@ func newFixture(t testing.TB) *fixture {
 		ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names,
 	})
 	pipelines := pipeline.New(pipeline.Deps{
-		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens, Groups: c.Groups,
+		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens,
 		Projects: c.Projects, Protection: rules, Repositories: repositories, Variables: variables, Artifacts: artifacts, Runners: runners,
-		Outbound: c.Outbound, Clock: c.Clock, Log: c.Log, ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names, Schedules: &owners,
+		Outbound: c.Outbound, Clock: c.Clock, ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names, Schedules: &owners,
 	})
 	w.schedules = schedule.New(schedule.Deps{
 		DB: db, Queue: c.Queue, Box: c.Box, Users: c.Users, Tokens: c.Tokens, Projects: c.Projects, Protection: rules, Pipelines: pipelines,
@@ -123,7 +123,7 @@ func newFixture(t testing.TB) *fixture {
 	owners.Schedules = w.schedules
 	w.Variables, w.blobs = variables, blobs
 	w.Service = New(Deps{
-		DB: db, Bus: c.Bus, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens,
+		DB: db, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens,
 		OAuth: oauth.New(oauth.Deps{
 			DB: db, Bus: c.Bus, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens, Clock: c.Clock,
 			ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names, Password: noPassword,

@@ -3,7 +3,6 @@ package group
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +21,6 @@ import (
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/setting"
-	"stithy/internal/user"
 )
 
 // Deps is what the room needs from below.
@@ -31,9 +29,7 @@ type Deps struct {
 	Bus         *bus.Bus
 	Queue       *jobqueue.Queue
 	Settings    *setting.Service
-	Users       *user.Service
 	Clock       clock.Clock
-	Log         *slog.Logger
 	ExternalURL string
 	Projects    ProjectLister
 }

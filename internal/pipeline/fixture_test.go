@@ -88,7 +88,7 @@ func newFixture(t testing.TB, config string) *fixture {
 	})
 	protected.Repositories = w.repositories
 	w.artifacts = artifact.New(artifact.Deps{
-		DB: c.DB, Queue: c.Queue, Blobs: blobs, Box: c.Box, Settings: c.Settings, Clock: c.Clock, Log: c.Log,
+		DB: c.DB, Queue: c.Queue, Blobs: blobs, Box: c.Box, Settings: c.Settings, Clock: c.Clock,
 	})
 	w.runners = runner.New(runner.Deps{
 		DB: c.DB, Bus: c.Bus, Box: c.Box, Settings: c.Settings, Groups: c.Groups, Projects: c.Projects, Clock: c.Clock, Log: c.Log,
@@ -96,9 +96,9 @@ func newFixture(t testing.TB, config string) *fixture {
 	})
 	w.variables = variable.New(variable.Deps{DB: c.DB, Bus: c.Bus, Box: c.Box, Clock: c.Clock, Settings: c.Settings, Owners: c.Owners})
 	w.Service = pipeline.New(pipeline.Deps{
-		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens, Groups: c.Groups,
+		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens,
 		Projects: c.Projects, Protection: rules, Repositories: w.repositories, Variables: w.variables, Artifacts: w.artifacts, Runners: w.runners,
-		Outbound: c.Outbound, Clock: c.Clock, Log: c.Log, ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names, Schedules: noSchedules{},
+		Outbound: c.Outbound, Clock: c.Clock, ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names, Schedules: noSchedules{},
 	})
 	bus.On(c.Bus, w.OnPushed)
 	c.Bus.OnAny(func(_ context.Context, _ pgx.Tx, e bus.Event) error {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"stithy/internal/artifact"
 	"stithy/internal/ciconfig"
 	"stithy/internal/gitstore"
-	"stithy/internal/group"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
@@ -45,7 +43,6 @@ type Deps struct {
 	Settings     *setting.Service
 	Users        *user.Service
 	Tokens       *token.Service
-	Groups       *group.Service
 	Projects     *project.Service
 	Protection   *protection.Service
 	Repositories *repository.Service
@@ -54,7 +51,6 @@ type Deps struct {
 	Runners      *runner.Service
 	Outbound     *outbound.Guard // where remote includes come from
 	Clock        clock.Clock
-	Log          *slog.Logger
 	ExternalURL  string
 	Names        wire.Names
 	Schedules    Schedules

@@ -62,7 +62,7 @@ func newFixture(t testing.TB) *fixture {
 	protected.Repositories = repositories
 	variables := variable.New(variable.Deps{DB: c.DB, Bus: c.Bus, Box: c.Box, Clock: c.Clock, Settings: c.Settings, Owners: c.Owners})
 	artifacts := artifact.New(artifact.Deps{
-		DB: c.DB, Queue: c.Queue, Blobs: blobs, Box: c.Box, Settings: c.Settings, Clock: c.Clock, Log: c.Log,
+		DB: c.DB, Queue: c.Queue, Blobs: blobs, Box: c.Box, Settings: c.Settings, Clock: c.Clock,
 	})
 	runners := runner.New(runner.Deps{
 		DB: c.DB, Bus: c.Bus, Box: c.Box, Settings: c.Settings, Groups: c.Groups, Projects: c.Projects, Clock: c.Clock, Log: c.Log,
@@ -70,9 +70,9 @@ func newFixture(t testing.TB) *fixture {
 	})
 	var up struct{ pipeline.Schedules }
 	w.pipelines = pipeline.New(pipeline.Deps{
-		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens, Groups: c.Groups,
+		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens,
 		Projects: c.Projects, Protection: rules, Repositories: repositories, Variables: variables, Artifacts: artifacts, Runners: runners,
-		Outbound: c.Outbound, Clock: c.Clock, Log: c.Log, ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names, Schedules: &up,
+		Outbound: c.Outbound, Clock: c.Clock, ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names, Schedules: &up,
 	})
 	w.schedules = schedule.New(schedule.Deps{
 		DB: c.DB, Queue: c.Queue, Box: c.Box, Users: c.Users, Tokens: c.Tokens, Projects: c.Projects, Protection: rules, Pipelines: w.pipelines,

@@ -62,7 +62,7 @@ func newFixture(t testing.TB) *fixture {
 	}
 	w.Service = signin.New(signin.Deps{
 		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens, Mail: post, Clock: c.Clock,
-		Log: c.Log, ExternalURL: c.ExternalURL, Names: c.Instance.Names,
+		ExternalURL: c.ExternalURL,
 	})
 	bus.On(c.Bus, w.OnUser)
 	return w

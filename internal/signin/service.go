@@ -2,7 +2,6 @@ package signin
 
 import (
 	"context"
-	"log/slog"
 	"net/netip"
 	"net/url"
 	"time"
@@ -11,7 +10,6 @@ import (
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
-	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/deps"
 	"stithy/internal/platform/jobqueue"
@@ -34,9 +32,7 @@ type Deps struct {
 	Tokens      *token.Service
 	Mail        *mail.Sender
 	Clock       clock.Clock
-	Log         *slog.Logger
 	ExternalURL *url.URL
-	Names       wire.Names
 }
 
 // Service is the use cases of the way in.

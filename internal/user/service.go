@@ -13,7 +13,6 @@ import (
 	"stithy/internal/kit/attribute"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
-	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/deps"
 	"stithy/internal/platform/jobqueue"
@@ -32,7 +31,6 @@ type Deps struct {
 	Clock       clock.Clock
 	Log         *slog.Logger
 	ExternalURL *url.URL
-	Names       wire.Names
 	Paid        bool // fields of the premium and ultimate tiers are shown
 }
 
