@@ -2,14 +2,13 @@ package user
 
 import (
 	"context"
-	_ "embed" // for the names of emoji
 	"errors"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/kit/emoji"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/postgres"
 )
@@ -19,11 +18,6 @@ const (
 	notSet       = "not_set"
 	maxMessage   = 100
 )
-
-// emojiNames are the names that a status may show, one on a line, in order.
-//
-//go:embed emoji.txt
-var emojiNames string
 
 // clearAfter is how long a status may last.
 var clearAfter = map[string]time.Duration{
@@ -75,17 +69,13 @@ func (c StatusChange) apply(st *Status, now time.Time) error {
 		st.Availability = notSet
 	}
 	var f fault.Fields
-	if !isEmoji(st.Emoji) {
+	if !emoji.Known(st.Emoji) {
 		f.Add("emoji", "is not a valid emoji name")
 	}
 	if utf8.RuneCountInString(st.Message) > maxMessage {
 		f.Add("message", "is too long (maximum is %d characters)", maxMessage)
 	}
 	return f.Err()
-}
-
-func isEmoji(name string) bool {
-	return !strings.Contains(name, "\n") && strings.Contains("\n"+emojiNames, "\n"+name+"\n")
 }
 
 // Status reads what a person says at present.
