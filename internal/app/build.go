@@ -34,6 +34,7 @@ import (
 	"stithy/internal/markdown"
 	"stithy/internal/member"
 	"stithy/internal/milestone"
+	"stithy/internal/note"
 	"stithy/internal/oauth"
 	"stithy/internal/pipeline"
 	"stithy/internal/platform/blob"
@@ -92,6 +93,7 @@ type App struct {
 	Labels       *label.Service
 	Milestones   *milestone.Service
 	Issues       *issue.Service
+	Notes        *note.Service
 	Badges       *badge.Service
 	Runners      *runner.Service
 	Artifacts    *artifact.Service
@@ -217,6 +219,9 @@ func Assemble(p Parts) (*App, error) {
 		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Owners: a.Owners, Labels: a.Labels, Milestones: a.Milestones,
 		Clock: now, ExternalURL: base,
 	})
+	a.Notes = note.New(note.Deps{
+		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Labels: a.Labels, Milestones: a.Milestones, Issues: a.Issues, Clock: now,
+	})
 	a.Badges = badge.New(badge.Deps{
 		DB: db, Bus: events, Projects: a.Projects, Owners: a.Owners, Repositories: a.Repositories, Clock: now,
 	})
@@ -267,7 +272,7 @@ func (a *App) Endpoints() []httpapi.Endpoint {
 	for _, room := range []interface{ Endpoints() []httpapi.Endpoint }{
 		a.Settings, a.Users, a.Tokens, a.Variables, a.Groups, a.Projects, a.Members, a.Protection, a.Bots, a.DeployTokens, a.OAuth,
 		a.Repositories, a.DeployKeys, a.Changelogs, a.Uploads, a.Markdown, a.LFS, a.Runners, a.Pipelines, a.Schedules, a.Dispatch,
-		a.Labels, a.Milestones, a.Issues, a.Badges,
+		a.Labels, a.Milestones, a.Issues, a.Notes, a.Badges,
 	} {
 		all = append(all, room.Endpoints()...)
 	}

@@ -68,7 +68,9 @@ func TestDO05_EveryListIsBounded(t *testing.T) {
 	create("/projects/"+code+"/repository/files/.svc-ci.yml", map[string]any{
 		"branch": "main", "commit_message": "x [skip ci]", "content": "job: {script: x, resource_group: lock}",
 	})
-	ofCode := strings.NewReplacer("{id}", code, "{sha}", "main", "{key}", "lock",
+	create("/projects/"+code+"/issues", map[string]any{"title": "the first"})
+	ofCode := strings.NewReplacer("{id}", code, "{sha}", "main", "{key}", "lock", "{issue_iid}", "1",
+		"{note_id}", create("/projects/"+code+"/issues/1/notes", map[string]any{"body": "x"}),
 		"{milestone_id}", create("/projects/"+code+"/milestones", map[string]any{"title": "own"}),
 		"{pipeline_id}", create("/projects/"+code+"/pipeline", map[string]any{"ref": "main"}),
 		"{schedule_id}", create("/projects/"+code+"/pipeline_schedules", map[string]any{"description": "x", "ref": "main", "cron": "0 1 * * *"}))

@@ -57,6 +57,11 @@ func (a *App) react(events *bus.Bus) {
 	bus.On(events, a.Uploads.OnProjectRemoving)
 	bus.On(events, a.Issues.OnLabel)
 	bus.On(events, a.Issues.OnMilestone)
+
+	// What an issue was is noted when it changes.
+	bus.On(events, a.Notes.OnIssue)
+	bus.On(events, a.Notes.OnLabel)
+	bus.On(events, a.Notes.OnMilestone)
 	bus.On(events, a.Artifacts.OnProjectRemoving)
 	bus.On(events, a.Runners.OnProjectRemoving)
 

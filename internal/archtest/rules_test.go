@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"platform/jobqueue"},
 	{"gitstore"},
 	// kit: the shared words
-	{"kit/fault", "kit/markdown", "kit/wire"},
+	{"kit/emoji", "kit/fault", "kit/markdown", "kit/wire"},
 	{"kit/access", "ciconfig", "joblog"},
 	{"kit/bus", "kit/paging"},
 	{"kit/httpapi"},
@@ -49,6 +49,7 @@ var floors = [][]string{
 	{"artifact", "runner", "variable"},
 	{"badge", "label", "milestone"},
 	{"issue"},
+	{"note"},
 	{"pipeline"},
 	{"schedule"},
 	{"dispatch"},

@@ -2,6 +2,7 @@ package issue
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -41,6 +42,18 @@ func On[P Params, R any](s *Service, spec httpapi.Spec, handle func(context.Cont
 	return httpapi.On(spec, func(ctx context.Context, a access.Actor, in P) (Placed, error) {
 		ref, iid := in.issue()
 		return s.findPlaced(ctx, a, spec.Needs, ref, iid)
+	}, handle)
+}
+
+// Below is On for what other rooms keep about an issue: one that does not exist is named.
+func Below[P Params, R any](s *Service, spec httpapi.Spec, handle func(context.Context, httpapi.Call[Placed, P]) (R, error)) httpapi.Endpoint {
+	return httpapi.On(spec, func(ctx context.Context, a access.Actor, in P) (Placed, error) {
+		ref, iid := in.issue()
+		at, err := s.findPlaced(ctx, a, spec.Needs, ref, iid)
+		if errors.Is(err, errMissing) {
+			err = fault.NotFoundf("Issue")
+		}
+		return at, err
 	}, handle)
 }
 

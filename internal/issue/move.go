@@ -43,7 +43,7 @@ func (s *Service) Move(ctx context.Context, by access.Actor, p *project.Project,
 		if _, err := tx.Exec(ctx, sqlAtLeast, to.ID, 0); err != nil {
 			return faults.Translate(err)
 		}
-		i, err := lock(ctx, tx, by, p, iid)
+		i, err := Lock(ctx, tx, by, p, iid)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (s *Service) Clone(ctx context.Context, by access.Actor, p *project.Project
 		if _, err := tx.Exec(ctx, sqlAtLeast, to.ID, 0); err != nil {
 			return faults.Translate(err)
 		}
-		i, err := lock(ctx, tx, by, p, iid)
+		i, err := Lock(ctx, tx, by, p, iid)
 		if err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (s *Service) Reorder(ctx context.Context, by access.Actor, p *project.Proje
 		if _, err := tx.Exec(ctx, sqlAtLeast, p.ID, 0); err != nil {
 			return faults.Translate(err)
 		}
-		if i, err = lock(ctx, tx, by, p, iid); err != nil {
+		if i, err = Lock(ctx, tx, by, p, iid); err != nil {
 			return err
 		}
 		if !RightsOf(by, p, i).Edit {

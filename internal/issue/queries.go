@@ -19,6 +19,7 @@ const (
 
 const (
 	sqlFind     = `select ` + columns + ` from issues i where i.project_id = $1 and i.iid = $2::bigint`
+	sqlAmong    = `select ` + listColumns + ` from issues i where i.id = any($1::bigint[])`
 	sqlFindByID = `select ` + columns + ` from issues i where i.id = $1`
 	sqlHold     = `select id from issues where project_id = $1 and iid = $2::bigint for update`
 	sqlLockByID = `select ` + columns + ` from issues i where i.id = any($1::bigint[]) order by i.id for update of i`
@@ -92,7 +93,7 @@ update issues i set relative_position = o.place * 512 from (
 	select id, row_number() over (order by relative_position, id desc) as place from issues where project_id = $1 and relative_position is not null
 ) o where o.id = i.id`
 
-	sqlCount = `update issues set notes_count = notes_count + $2, upvotes = upvotes + $3, downvotes = downvotes + $4, updated_at = $5 where id = $1`
+	sqlCount = `update issues set notes_count = notes_count + $2, updated_at = $3 where id = $1`
 )
 
 const maxLinksText = `100`

@@ -83,6 +83,26 @@ func (s *Service) FindByID(ctx context.Context, a access.Actor, id int64) (*Issu
 	return i, p, nil
 }
 
+// ReadableAmong are those of some issues that an actor may read, by their ids.
+func (s *Service) ReadableAmong(ctx context.Context, a access.Actor, ids []int64) ([]int64, error) {
+	all, err := postgres.All[Issue](ctx, s.deps.DB, sqlAmong, ids)
+	if err != nil {
+		return nil, err
+	}
+	in := make([]int64, len(all))
+	for n := range all {
+		in[n] = all[n].ProjectID
+	}
+	projects, err := s.deps.Projects.Among(ctx, a, in)
+	read := []int64{}
+	for n := range all {
+		if p := projects[all[n].ProjectID]; p != nil && RightsOf(a, p, &all[n]).Read {
+			read = append(read, all[n].ID)
+		}
+	}
+	return read, err
+}
+
 func found(i Issue, err error) (*Issue, error) {
 	if errors.Is(err, postgres.ErrNoRows) {
 		return nil, errMissing
@@ -280,8 +300,8 @@ func (s *Service) milestone(ctx context.Context, tx pgx.Tx, p *project.Project, 
 	return &m.ID, nil
 }
 
-// lock reads an issue of a project again, which nobody else changes from now on, for an actor who may still read it.
-func lock(ctx context.Context, tx pgx.Tx, a access.Actor, p *project.Project, iid int) (*Issue, error) {
+// Lock reads an issue of a project again, which nobody else changes from now on, for an actor who may still read it.
+func Lock(ctx context.Context, tx pgx.Tx, a access.Actor, p *project.Project, iid int) (*Issue, error) {
 	// It is read after it is held: who waits for the row sees whom it is given to as it was before.
 	if _, err := postgres.Value[int64](ctx, tx, sqlHold, p.ID, iid); errors.Is(err, postgres.ErrNoRows) {
 		return nil, errMissing
@@ -298,7 +318,7 @@ func lock(ctx context.Context, tx pgx.Tx, a access.Actor, p *project.Project, ii
 // Delete removes an issue.
 func (s *Service) Delete(ctx context.Context, by access.Actor, p *project.Project, iid int) error {
 	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		i, err := lock(ctx, tx, by, p, iid)
+		i, err := Lock(ctx, tx, by, p, iid)
 		if err != nil {
 			return err
 		}
@@ -314,7 +334,7 @@ func (s *Service) Delete(ctx context.Context, by access.Actor, p *project.Projec
 func (s *Service) Subscribe(ctx context.Context, by access.Actor, p *project.Project, iid int, on bool) (*Issue, error) {
 	var i *Issue
 	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
-		if i, err = lock(ctx, tx, by, p, iid); err != nil { // one that goes meanwhile takes its subscriptions along
+		if i, err = Lock(ctx, tx, by, p, iid); err != nil { // one that goes meanwhile takes its subscriptions along
 			return err
 		}
 		var changed bool
@@ -339,8 +359,8 @@ func (s *Service) subscribed(ctx context.Context, a access.Actor, i *Issue) (boo
 }
 
 // Count adds to how much was said about an issue, in the transaction that says it.
-func Count(ctx context.Context, tx pgx.Tx, id int64, notes, upvotes, downvotes int, now time.Time) error {
-	_, err := tx.Exec(ctx, sqlCount, id, notes, upvotes, downvotes, now)
+func Count(ctx context.Context, tx pgx.Tx, id int64, notes int, now time.Time) error {
+	_, err := tx.Exec(ctx, sqlCount, id, notes, now)
 	return err
 }
 

@@ -52,7 +52,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, p *project.Projec
 		if err != nil {
 			return err
 		}
-		if i, err = lock(ctx, tx, by, p, iid); err != nil {
+		if i, err = Lock(ctx, tx, by, p, iid); err != nil {
 			return err
 		}
 		rights := RightsOf(by, p, i)
@@ -202,7 +202,7 @@ func (s *Service) changePlanned(
 ) (*Issue, error) {
 	var i *Issue
 	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
-		if i, err = lock(ctx, tx, by, p, iid); err != nil {
+		if i, err = Lock(ctx, tx, by, p, iid); err != nil {
 			return err
 		}
 		before := *i

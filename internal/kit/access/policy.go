@@ -111,6 +111,13 @@ const (
 	SubscribeToIssues      Ability = "subscribe_to_issues"
 	DeleteIssues           Ability = "delete_issues"
 
+	ReadNotes         Ability = "read_notes"
+	ReadInternalNotes Ability = "read_internal_notes"
+	CreateNotes       Ability = "create_notes"
+	EditNotes         Ability = "edit_notes"
+	AdminNotes        Ability = "admin_notes"
+	AwardEmoji        Ability = "award_emoji"
+
 	ReadProjectMilestones  Ability = "read_project_milestones"
 	AdminProjectMilestones Ability = "admin_project_milestones"
 	AdminProjectBadges     Ability = "admin_project_badges"
@@ -233,6 +240,12 @@ var Policy = []Rule{
 	{Ability: PlanIssues, Level: InProject, Of: Issues, From: Member, Role: Reporter, Meaning: "sort, assign, move and link issues, and track their time"},
 	{Ability: SubscribeToIssues, Level: InProject, Of: Issues, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "subscribe to issues"},
 	{Ability: DeleteIssues, Level: InProject, Of: Issues, From: Member, Role: Owner, Meaning: "delete issues"},
+	{Ability: ReadNotes, Level: InProject, Of: Issues, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "read what is said about issues"},
+	{Ability: ReadInternalNotes, Level: InProject, Of: Issues, From: Member, Role: Reporter, Read: true, Meaning: "read and write internal notes"},
+	{Ability: CreateNotes, Level: InProject, Of: Issues, From: Member, Role: Guest, PublicToo: true, Meaning: "comment on issues"},
+	{Ability: EditNotes, Level: InProject, Of: Issues, From: Member, Role: Guest, PublicToo: true, Meaning: "change one's own comments; maintainers change all"},
+	{Ability: AdminNotes, Level: InProject, Of: Issues, From: Member, Role: Maintainer, Meaning: "change and delete comments of others"},
+	{Ability: AwardEmoji, Level: InProject, Of: Issues, From: Member, Role: Guest, PublicToo: true, Meaning: "give emoji to issues and comments"},
 	{Ability: ReadProjectMilestones, Level: InProject, Of: Planning, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "see the milestones of a project"},
 	{Ability: AdminProjectMilestones, Level: InProject, Of: Planning, From: Member, Role: Reporter, Meaning: "manage the milestones of a project"},
 	{Ability: AdminProjectBadges, Level: InProject, From: Member, Role: Maintainer, Meaning: "manage the badges of a project"},

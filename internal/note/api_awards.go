@@ -1,0 +1,188 @@
+package note
+
+import (
+	"context"
+	"net/http"
+
+	"stithy/internal/issue"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/httpapi"
+	"stithy/internal/user"
+)
+
+// awardForm is an emoji on the wire.
+type awardForm struct {
+	ID            int64        `json:"id"`
+	Name          string       `json:"name"`
+	User          *user.Public `json:"user"`
+	CreatedAt     httpapi.Time `json:"created_at"`
+	UpdatedAt     httpapi.Time `json:"updated_at"`
+	AwardableID   int64        `json:"awardable_id"`
+	AwardableType string       `json:"awardable_type"`
+	URL           *string      `json:"url"` // of a picture that is no emoji of all
+}
+
+// awardEndpoints are the same for an issue and for a note.
+func (s *Service) awardEndpoints() []httpapi.Endpoint {
+	const (
+		issues = ofIssue + "/award_emoji"
+		notes  = ofIssue + "/notes/{note_id:digits}/award_emoji"
+		one    = "/{award_id:digits}"
+	)
+	below := s.deps.Issues
+	return []httpapi.Endpoint{
+		issue.Below(below, httpapi.Spec{Route: "GET " + issues, Needs: access.ReadIssues, Summary: "List the emoji of an issue."}, s.handleAwards),
+		issue.Below(below, httpapi.Spec{Route: "GET " + issues + one, Needs: access.ReadIssues, Summary: "Show an emoji of an issue."}, s.handleAward),
+		issue.Below(below, httpapi.Spec{
+			Route: "POST " + issues, Needs: access.AwardEmoji, Status: http.StatusCreated, Summary: "Give an emoji to an issue.", Limit: "notes_create",
+		}, s.handleGive),
+		issue.Below(below, httpapi.Spec{
+			Route: "DELETE " + issues + one, Needs: access.AwardEmoji, Summary: "Take an emoji of an issue back.", ExtraRefusals: "401 to who did not give it",
+		}, s.handleTake),
+		issue.Below(below, httpapi.Spec{Route: "GET " + notes, Needs: access.ReadNotes, Summary: "List the emoji of a note about an issue."}, s.handleNoteAwards),
+		issue.Below(below, httpapi.Spec{Route: "GET " + notes + one, Needs: access.ReadNotes, Summary: "Show an emoji of a note about an issue."}, s.handleNoteAward),
+		issue.Below(below, httpapi.Spec{
+			Route: "POST " + notes, Needs: access.AwardEmoji, Status: http.StatusCreated, Summary: "Give an emoji to a note about an issue.", Limit: "notes_create",
+		}, s.handleGiveNote),
+		issue.Below(below, httpapi.Spec{
+			Route: "DELETE " + notes + one, Needs: access.AwardEmoji, Summary: "Take an emoji of a note about an issue back.", ExtraRefusals: "401 to who did not give it",
+		}, s.handleTakeNote),
+	}
+}
+
+// subject is what an emoji belongs to: an issue, or one of its notes that the actor may read.
+func (s *Service) subject(ctx context.Context, a access.Actor, at Place, noteID int64) (Subject, error) {
+	if noteID == 0 {
+		return Subject{Place: at}, nil
+	}
+	n, err := s.Find(ctx, a, at, noteID)
+	return Subject{Place: at, Note: n}, err
+}
+
+func (s *Service) showAward(ctx context.Context, a *Award, err error) (awardForm, error) {
+	if err != nil {
+		return awardForm{}, err
+	}
+	person, err := s.people(ctx, []*int64{&a.UserID})
+	return presentAward(*a, person), err
+}
+
+func presentAward(a Award, person func(*int64) *user.Public) awardForm {
+	form := awardForm{
+		ID: a.ID, Name: a.Name, User: person(&a.UserID), CreatedAt: httpapi.Time(a.CreatedAt), UpdatedAt: httpapi.Time(a.CreatedAt), AwardableType: "Issue",
+	}
+	if a.NoteID != nil {
+		form.AwardableID, form.AwardableType = *a.NoteID, "Note"
+	} else {
+		form.AwardableID = *a.IssueID
+	}
+	return form
+}
+
+func (s *Service) listAwards(ctx context.Context, a access.Actor, at Place, noteID int64, page httpapi.Paging) (none httpapi.List[awardForm], err error) {
+	req, err := page.Request()
+	if err != nil {
+		return none, err
+	}
+	of, err := s.subject(ctx, a, at, noteID)
+	if err != nil {
+		return none, err
+	}
+	awards, err := s.Awards(ctx, of, req)
+	if err != nil {
+		return none, err
+	}
+	givers := make([]*int64, len(awards.Items))
+	for n := range awards.Items {
+		givers[n] = &awards.Items[n].UserID
+	}
+	person, err := s.people(ctx, givers)
+	return httpapi.ListOf(req, awards, func(a Award) awardForm { return presentAward(a, person) }), err
+}
+
+func (s *Service) getAward(ctx context.Context, a access.Actor, at Place, noteID, id int64) (awardForm, error) {
+	of, err := s.subject(ctx, a, at, noteID)
+	if err != nil {
+		return awardForm{}, err
+	}
+	award, err := s.FindAward(ctx, of, id)
+	return s.showAward(ctx, award, err)
+}
+
+func (s *Service) give(ctx context.Context, a access.Actor, at Place, noteID int64, name string) (awardForm, error) {
+	to, err := s.subject(ctx, a, at, noteID)
+	if err != nil {
+		return awardForm{}, err
+	}
+	award, err := s.Give(ctx, a, to, name)
+	return s.showAward(ctx, award, err)
+}
+
+func (s *Service) take(ctx context.Context, a access.Actor, at Place, noteID, id int64) (httpapi.NoContent, error) {
+	of, err := s.subject(ctx, a, at, noteID)
+	if err == nil {
+		err = s.Take(ctx, a, of, id)
+	}
+	return httpapi.NoContent{}, err
+}
+
+type awardRef struct {
+	issue.Ref
+	AwardID int64 `param:"award_id" doc:"ID of the emoji that was given"`
+}
+
+type giveParams struct {
+	issue.Ref
+	nameParam
+}
+
+type nameParam struct {
+	Name string `param:"name" required:"true" doc:"Name of the emoji, without colons"`
+}
+
+type noteAwardsParams struct {
+	noteRef
+	httpapi.Paging
+}
+
+type noteAwardRef struct {
+	noteRef
+	AwardID int64 `param:"award_id" doc:"ID of the emoji that was given"`
+}
+
+type giveNoteParams struct {
+	noteRef
+	nameParam
+}
+
+func (s *Service) handleAwards(ctx context.Context, call httpapi.Call[Place, discussionsParams]) (httpapi.List[awardForm], error) {
+	return s.listAwards(ctx, call.Actor, call.Subject, 0, call.Params.Paging)
+}
+
+func (s *Service) handleAward(ctx context.Context, call httpapi.Call[Place, awardRef]) (awardForm, error) {
+	return s.getAward(ctx, call.Actor, call.Subject, 0, call.Params.AwardID)
+}
+
+func (s *Service) handleGive(ctx context.Context, call httpapi.Call[Place, giveParams]) (awardForm, error) {
+	return s.give(ctx, call.Actor, call.Subject, 0, call.Params.Name)
+}
+
+func (s *Service) handleTake(ctx context.Context, call httpapi.Call[Place, awardRef]) (httpapi.NoContent, error) {
+	return s.take(ctx, call.Actor, call.Subject, 0, call.Params.AwardID)
+}
+
+func (s *Service) handleNoteAwards(ctx context.Context, call httpapi.Call[Place, noteAwardsParams]) (httpapi.List[awardForm], error) {
+	return s.listAwards(ctx, call.Actor, call.Subject, call.Params.NoteID, call.Params.Paging)
+}
+
+func (s *Service) handleNoteAward(ctx context.Context, call httpapi.Call[Place, noteAwardRef]) (awardForm, error) {
+	return s.getAward(ctx, call.Actor, call.Subject, call.Params.NoteID, call.Params.AwardID)
+}
+
+func (s *Service) handleGiveNote(ctx context.Context, call httpapi.Call[Place, giveNoteParams]) (awardForm, error) {
+	return s.give(ctx, call.Actor, call.Subject, call.Params.NoteID, call.Params.Name)
+}
+
+func (s *Service) handleTakeNote(ctx context.Context, call httpapi.Call[Place, noteAwardRef]) (httpapi.NoContent, error) {
+	return s.take(ctx, call.Actor, call.Subject, call.Params.NoteID, call.Params.AwardID)
+}

@@ -1,0 +1,104 @@
+package note
+
+import (
+	"context"
+
+	"stithy/internal/kit/httpapi"
+	"stithy/internal/user"
+)
+
+// noteForm is a note on the wire.
+type noteForm struct {
+	ID              int64        `json:"id"`
+	Type            *string      `json:"type"`
+	Body            string       `json:"body"`
+	Attachment      *string      `json:"attachment"`
+	Author          *user.Public `json:"author"`
+	CreatedAt       httpapi.Time `json:"created_at"`
+	UpdatedAt       httpapi.Time `json:"updated_at"`
+	System          bool         `json:"system"`
+	NoteableID      int64        `json:"noteable_id"`
+	NoteableType    string       `json:"noteable_type"`
+	ProjectID       int64        `json:"project_id"`
+	Resolvable      bool         `json:"resolvable"`
+	Confidential    bool         `json:"confidential"`
+	Internal        bool         `json:"internal"`
+	NoteableIID     int          `json:"noteable_iid"`
+	CommandsChanges struct{}     `json:"commands_changes"`
+}
+
+// discussionForm is a discussion on the wire.
+type discussionForm struct {
+	ID             string     `json:"id"`
+	IndividualNote bool       `json:"individual_note"`
+	Notes          []noteForm `json:"notes"`
+}
+
+// people are those of some ids, as everyone sees them.
+func (s *Service) people(ctx context.Context, ids []*int64) (func(*int64) *user.Public, error) {
+	var known []int64
+	for _, id := range ids {
+		if id != nil {
+			known = append(known, *id)
+		}
+	}
+	briefs, err := s.deps.Users.Briefs(ctx, known...)
+	return func(id *int64) *user.Public {
+		if id == nil {
+			return nil
+		}
+		b, found := briefs[*id]
+		if !found {
+			return nil
+		}
+		return new(s.deps.Users.PublicForm(b))
+	}, err
+}
+
+// presenter presents notes about an issue, of which it is told before.
+func (s *Service) presenter(ctx context.Context, at Place, notes ...Note) (func(Note) noteForm, error) {
+	authors := make([]*int64, len(notes))
+	for n := range notes {
+		authors[n] = notes[n].AuthorID
+	}
+	person, err := s.people(ctx, authors)
+	return func(n Note) noteForm {
+		form := noteForm{
+			ID: n.ID, Body: n.Body, Author: person(n.AuthorID), CreatedAt: httpapi.Time(n.CreatedAt), UpdatedAt: httpapi.Time(n.UpdatedAt), System: n.System,
+			NoteableID: n.IssueID, NoteableType: "Issue", ProjectID: at.Project.ID, Confidential: n.Internal, Internal: n.Internal, NoteableIID: at.Issue.IID,
+		}
+		if n.Thread {
+			form.Type = new("DiscussionNote")
+		}
+		return form
+	}, err
+}
+
+// show presents one note.
+func (s *Service) show(ctx context.Context, at Place, n *Note, err error) (noteForm, error) {
+	if err != nil {
+		return noteForm{}, err
+	}
+	present, err := s.presenter(ctx, at, *n)
+	return present(*n), err
+}
+
+func formOf(d Discussion, present func(Note) noteForm) discussionForm {
+	form := discussionForm{Notes: make([]noteForm, len(d))}
+	for i, n := range d {
+		form.Notes[i] = present(n)
+	}
+	if len(d) > 0 {
+		form.ID, form.IndividualNote = d[0].Discussion(), !d[0].Thread
+	}
+	return form
+}
+
+// showDiscussion presents one discussion.
+func (s *Service) showDiscussion(ctx context.Context, at Place, d Discussion, err error) (discussionForm, error) {
+	if err != nil {
+		return discussionForm{}, err
+	}
+	present, err := s.presenter(ctx, at, d...)
+	return formOf(d, present), err
+}

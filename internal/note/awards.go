@@ -1,0 +1,97 @@
+package note
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/emoji"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/paging"
+	"stithy/internal/platform/postgres"
+)
+
+// Award is an emoji that somebody gave an issue or a note.
+type Award struct {
+	ID        int64
+	UserID    int64
+	IssueID   *int64
+	NoteID    *int64 // one of the two is nil
+	Name      string
+	CreatedAt time.Time
+}
+
+// Subject is what emoji are given to: a note, or the issue itself when it is nil.
+type Subject struct {
+	Place
+	Note *Note
+}
+
+// keys are the two columns that name the subject.
+func (s Subject) keys() (issueID, noteID *int64) {
+	if s.Note != nil {
+		return nil, &s.Note.ID
+	}
+	return &s.Issue.ID, nil
+}
+
+func noAward(why string) error {
+	return fault.WithMessage(fault.NotFound, "404 Award Emoji%s Not Found", why)
+}
+
+var (
+	errNoAward = noAward("")
+	errGiven   = noAward(" Name has already been taken")
+	errNoEmoji = noAward(" Name is not a valid emoji name")
+)
+
+// Awards reads one page of the emoji of a subject, the oldest first.
+func (s *Service) Awards(ctx context.Context, of Subject, req paging.Request) (paging.Result[Award], error) {
+	l := postgres.From("award_emoji a").Columns(awardColumns)
+	if issueID, noteID := of.keys(); noteID != nil {
+		l.Where("a.note_id = ?", *noteID)
+	} else {
+		l.Where("a.issue_id = ?", *issueID)
+	}
+	return paging.Fetch[Award](ctx, s.deps.DB, l.Order(postgres.Key{Expr: "a.id"}), req, nil)
+}
+
+// FindAward reads an emoji of a subject.
+func (s *Service) FindAward(ctx context.Context, of Subject, id int64) (*Award, error) {
+	issueID, noteID := of.keys()
+	a, err := postgres.One[Award](ctx, s.deps.DB, sqlFindAward, id, issueID, noteID)
+	if errors.Is(err, postgres.ErrNoRows) {
+		err = errNoAward
+	}
+	return &a, err
+}
+
+// Give gives an emoji to a subject. What the instance noted takes none.
+func (s *Service) Give(ctx context.Context, by access.Actor, to Subject, name string) (*Award, error) {
+	switch {
+	case to.Note != nil && to.Note.System:
+		return nil, errNoAward
+	case !emoji.Known(name):
+		return nil, errNoEmoji
+	}
+	issueID, noteID := to.keys()
+	a, err := postgres.One[Award](ctx, s.deps.DB, sqlInsertAward, by.ID(), issueID, noteID, emoji.Plain(name), s.deps.Clock.Now())
+	return &a, postgres.Faults{
+		"award_emoji_issue_key": errGiven, "award_emoji_note_key": errGiven, "award_emoji_issue_id_fkey": errNoAward, "award_emoji_note_id_fkey": errNoAward,
+		"award_emoji_user_id_fkey": fault.New(fault.Unauthenticated),
+	}.Translate(err)
+}
+
+// Take takes an emoji back. Those of others are for administrators.
+func (s *Service) Take(ctx context.Context, by access.Actor, of Subject, id int64) error {
+	a, err := s.FindAward(ctx, of, id)
+	if err != nil {
+		return err
+	}
+	if !by.Is(a.UserID) && !by.Admin() {
+		return fault.New(fault.Unauthenticated)
+	}
+	_, err = s.deps.DB.Exec(ctx, sqlDeleteAward, a.ID)
+	return err
+}

@@ -1,0 +1,32 @@
+package note
+
+import (
+	"time"
+
+	"stithy/internal/issue"
+	"stithy/internal/kit/access"
+	"stithy/internal/project"
+)
+
+// Action names an act on a comment.
+type Action string
+
+const (
+	Created Action = "note_created"
+	Updated Action = "note_updated"
+	Deleted Action = "note_deleted"
+)
+
+// Event is an act on a comment, published in the transaction that did it. Notes that the instance adds have none: what they tell has its own.
+type Event struct {
+	Action  Action
+	By      access.Actor
+	At      time.Time
+	Project *project.Project
+	Issue   issue.Issue
+	Note    Note
+	Before  string // of Updated: the body that it had
+}
+
+// EventName is the act.
+func (e Event) EventName() string { return string(e.Action) }

@@ -1,0 +1,62 @@
+package note
+
+const (
+	columns = `n.id, n.issue_id, n.author_id, n.discussion_id, n.first, n.thread, n.body, n.system, n.internal, n.refers_to_id, n.created_at, n.updated_at`
+	// In lists bodies are cut: a hundred of a megabyte each are more than an answer should hold.
+	listColumns = `n.id, n.issue_id, n.author_id, n.discussion_id, n.first, n.thread, left(n.body, 65536) as body, n.system, n.internal, n.refers_to_id,
+	n.created_at, n.updated_at`
+
+	sqlFind       = `select ` + columns + ` from notes n where n.id = $1 and n.issue_id = $2`
+	sqlFirst      = `select ` + columns + ` from notes n where n.discussion_id = $1 and n.issue_id = $2 and n.first`
+	sqlReferences = `select distinct refers_to_id from notes where issue_id = $1 and refers_to_id is not null limit 1000`
+	// What discussions say shares 8 MB, in parts of a thousand characters at the least.
+	sqlDiscussions = `
+select n.id, n.issue_id, n.author_id, n.discussion_id, n.first, n.thread,
+	left(n.body, greatest(1000, least(65536, 8388608 / (count(*) over ())))::integer) as body, n.system, n.internal, n.refers_to_id, n.created_at, n.updated_at
+from notes n where n.discussion_id = any($1::bytea[]) and n.issue_id = $2 order by n.created_at, n.id`
+
+	sqlInsert = `
+insert into notes as n (issue_id, author_id, discussion_id, first, thread, body, internal, created_at, updated_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $8) returning ` + columns
+	sqlUpdate    = `update notes as n set body = $2, updated_at = $3 where id = $1 returning ` + columns
+	sqlThread    = `update notes set thread = true where discussion_id = $1 and not thread`
+	sqlDelete    = `delete from notes where id = $1`
+	sqlNextFirst = `
+update notes set first = true where id = (select id from notes where discussion_id = $1 order by created_at, id limit 1)`
+
+	sqlInsertSystem = `
+insert into notes (issue_id, author_id, discussion_id, first, thread, body, system, refers_to_id, created_at, updated_at)
+values ($1, $2, $3, true, false, $4, true, $5, $6, $6)`
+	sqlUsernames = `select id, username from users where id = any($1::bigint[])`
+
+	sqlMoveNotes  = `update notes set issue_id = $2 where issue_id = $1`
+	sqlMoveAwards = `update award_emoji set issue_id = $2 where issue_id = $1`
+	sqlMoveEvents = `update resource_events set issue_id = $2 where issue_id = $1`
+	sqlNoVotes    = `update issues set upvotes = 0, downvotes = 0 where id = $1`
+	// A copy has the first comments, as far as they are 64 MB.
+	sqlCopyNotes = `
+with said as (
+	select n.*, sum(octet_length(n.body)) over (order by n.created_at, n.id) as bytes from notes n where n.issue_id = $1 and not n.system
+), threads as (
+	select discussion_id, decode(md5(encode(discussion_id, 'hex') || $2::bigint::text) || substr(md5($2::bigint::text || encode(discussion_id, 'hex')), 1, 8), 'hex') as copy
+	from said group by discussion_id
+)
+insert into notes (issue_id, author_id, discussion_id, first, thread, body, internal, created_at, updated_at)
+select $2::bigint, s.author_id, t.copy, s.first, s.thread, s.body, s.internal, s.created_at, s.updated_at
+from said s join threads t using (discussion_id) where s.bytes <= 67108864 order by s.created_at, s.id`
+
+	awardColumns   = `a.id, a.user_id, a.issue_id, a.note_id, a.name, a.created_at`
+	sqlFindAward   = `select ` + awardColumns + ` from award_emoji a where a.id = $1 and a.issue_id is not distinct from $2 and a.note_id is not distinct from $3`
+	sqlInsertAward = `insert into award_emoji as a (user_id, issue_id, note_id, name, created_at) values ($1, $2, $3, $4, $5) returning ` + awardColumns
+	sqlDeleteAward = `delete from award_emoji where id = $1`
+
+	eventColumns   = `e.id, e.issue_id, e.user_id, e.kind, e.action, e.label_id, e.milestone_id, e.closed, e.created_at`
+	sqlFindEvent   = `select ` + eventColumns + ` from resource_events e where e.id = $1 and e.issue_id = $2 and e.kind = $3`
+	sqlInsertEvent = `
+insert into resource_events (issue_id, user_id, kind, action, label_id, milestone_id, closed, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8)`
+	sqlInsertLabelEvents = `
+insert into resource_events (issue_id, user_id, kind, action, label_id, closed, created_at)
+select $1, $2, 'label', $3, id, $5, $6 from unnest($4::bigint[]) id`
+	sqlRelabel = `update resource_events set label_id = $2 where label_id = any($1::bigint[])`
+	sqlReplan  = `update resource_events set milestone_id = $2 where milestone_id = any($1::bigint[])`
+)
