@@ -642,6 +642,7 @@ func (g goTour) issues(t *testing.T) {
 	if got := call(g.c.Issues.AddSpentTime(p.ID, leak.IID, &gitlab.AddSpentTimeOptions{Duration: new("1h 30m")})).ok(t, http.StatusCreated); got.TotalTimeSpent != 5400 || got.HumanTotalTimeSpent != "1h 30m" {
 		t.Errorf("spent: %+v", got)
 	}
+	g.notes(t, p.ID, leak.IID)
 	moved := call(g.c.Issues.MoveIssue(p.ID, leak.IID, &gitlab.MoveIssueOptions{ToProjectID: &other.ID})).ok(t, http.StatusCreated)
 	if got := call(g.c.Issues.GetIssue(p.ID, leak.IID)).ok(t, http.StatusOK); got.MovedToID != moved.ID || moved.ProjectID != other.ID {
 		t.Errorf("moved: %+v to %+v", got, moved)
@@ -717,4 +718,35 @@ func (g goTour) removal(t *testing.T) {
 		call(g.c.Groups.GetGroup(ref, nil)).refused(t, http.StatusNotFound, "")
 	}
 	call(g.c.Projects.GetProject(q.ID, nil)).refused(t, http.StatusNotFound, "")
+}
+
+// notes says something about an issue that has been closed and given labels.
+func (g goTour) notes(t *testing.T, project, iid int64) {
+	note := call(g.c.Notes.CreateIssueNote(project, iid, &gitlab.CreateIssueNoteOptions{Body: new("It drips."), Internal: new(true)})).ok(t, http.StatusCreated)
+	if note.Body != "It drips." || !note.Internal || note.NoteableType != "Issue" || note.NoteableIID != iid || note.System {
+		t.Errorf("note: %+v", note)
+	}
+	if got := call(g.c.Notes.UpdateIssueNote(project, iid, note.ID, &gitlab.UpdateIssueNoteOptions{Body: new("It pours.")})).ok(t, http.StatusOK); got.Body != "It pours." {
+		t.Errorf("changed: %+v", got)
+	}
+	begun := call(g.c.Discussions.CreateIssueDiscussion(project, iid, &gitlab.CreateIssueDiscussionOptions{Body: new("Why?")})).ok(t, http.StatusCreated)
+	reply := call(g.c.Discussions.AddIssueDiscussionNote(project, iid, begun.ID, &gitlab.AddIssueDiscussionNoteOptions{Body: new("Rain.")})).ok(t, http.StatusCreated)
+	if got := call(g.c.Discussions.GetIssueDiscussion(project, iid, begun.ID)).ok(t, http.StatusOK); got.IndividualNote || len(got.Notes) != 2 || got.Notes[1].ID != reply.ID {
+		t.Errorf("discussion: %+v", got)
+	}
+	award := call(g.c.AwardEmoji.CreateIssuesAwardEmojiOnNote(project, iid, note.ID, &gitlab.CreateAwardEmojiOptions{Name: "+1"})).ok(t, http.StatusCreated)
+	if award.Name != "thumbsup" || award.AwardableType != "Note" || award.AwardableID != note.ID {
+		t.Errorf("emoji: %+v", award)
+	}
+	act(g.c.AwardEmoji.DeleteIssuesAwardEmojiOnNote(project, iid, note.ID, award.ID)).ok(t, http.StatusNoContent)
+	if got := call(g.c.ResourceLabelEvents.ListIssueLabelEvents(project, iid, nil)).ok(t, http.StatusOK); len(got) != 4 || got[2].Label.Name != "dry" || got[3].Action != "remove" {
+		t.Errorf("labels: %+v", got)
+	}
+	if got := call(g.c.ResourceStateEvents.ListIssueStateEvents(project, iid, nil)).ok(t, http.StatusOK); len(got) != 1 || got[0].State != gitlab.ClosedEventType {
+		t.Errorf("states: %+v", got)
+	}
+	if got := call(g.c.Notes.ListIssueNotes(project, iid, &gitlab.ListIssueNotesOptions{Sort: new("asc")})).ok(t, http.StatusOK); len(got) < 4 || !got[0].System {
+		t.Errorf("notes: %+v", got)
+	}
+	act(g.c.Notes.DeleteIssueNote(project, iid, note.ID)).ok(t, http.StatusNoContent)
 }

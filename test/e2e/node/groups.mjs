@@ -182,6 +182,15 @@ equal('closed', (await root.Issues.edit(item.id, 1, { stateEvent: 'close', addLa
 equal('issues', ids(await root.Issues.all({ projectId: item.id, state: 'closed', labels: 'hot' })), [crack.id]);
 equal('of the group', ids(await root.Issues.all({ groupId: hearth.id })), [crack.id]);
 equal('spent', (await root.Issues.addSpentTime(item.id, 1, '1d')).total_time_spent, 28800);
+const note = await root.IssueNotes.create(item.id, 1, 'It drips.', { internal: true });
+equal('note', [note.body, note.internal, note.noteable_type], ['It drips.', true, 'Issue']);
+equal('changed', (await root.IssueNotes.edit(item.id, 1, note.id, { body: 'It pours.' })).body, 'It pours.');
+const begun = await root.IssueDiscussions.create(item.id, 1, 'Why?');
+await root.IssueDiscussions.addNote(item.id, 1, begun.id, 'Rain.');
+equal('discussion', (await root.IssueDiscussions.show(item.id, 1, begun.id)).notes.map((n) => n.body), ['Why?', 'Rain.']);
+equal('emoji', (await root.IssueAwardEmojis.award(item.id, 1, '+1')).name, 'thumbsup');
+equal('labels', (await root.IssueLabelEvents.all(item.id, 1)).map((e) => e.label.name), ['iron', 'hot']);
+await root.IssueNotes.remove(item.id, 1, note.id);
 await root.Issues.remove(item.id, 1);
 await refused('no issue', 404, '404 Not found', root.Issues.show(1, { projectId: item.id }));
 

@@ -153,6 +153,11 @@ equal 'closed', root.close_issue(item.id, 1).state, 'closed'
 equal 'reopened', root.reopen_issue(item.id, 1).state, 'opened'
 equal 'issues', root.issues(item.id, labels: 'hot').map(&:title), ['A dent']
 equal 'spent', root.add_time_spent_on_issue(item.id, 1, '3h').human_total_time_spent, '3h'
+note = root.create_issue_note(item.id, 1, 'It drips.')
+equal 'note', [note.body, note.noteable_type, note.system], ['It drips.', 'Issue', false]
+equal 'changed', root.edit_issue_note(item.id, 1, note.id, 'It pours.').body, 'It pours.'
+equal 'notes', root.issue_notes(item.id, 1, activity_filter: 'only_comments').map(&:body), ['It pours.']
+root.delete_issue_note(item.id, 1, note.id)
 root.delete_issue(item.id, 1)
 refused('no issue', Gitlab::Error::NotFound, '404 Not found') { root.issue(item.id, 1) }
 
