@@ -36,7 +36,7 @@ values ($1, $2, $3, true, false, $4, true, $5, $6, $6)`
 	// A copy has the first comments, as far as they are 64 MB.
 	sqlCopyNotes = `
 with said as (
-	select n.*, sum(octet_length(n.body)) over (order by n.created_at, n.id) as bytes from notes n where n.issue_id = $1 and not n.system
+	select n.id, n.author_id, n.discussion_id, n.first, n.thread, n.body, n.internal, n.created_at, n.updated_at, sum(octet_length(n.body)) over (order by n.created_at, n.id) as bytes from notes n where n.issue_id = $1 and not n.system
 ), threads as (
 	select discussion_id, decode(md5(encode(discussion_id, 'hex') || $2::bigint::text) || substr(md5($2::bigint::text || encode(discussion_id, 'hex')), 1, 8), 'hex') as copy
 	from said group by discussion_id
