@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,7 +29,7 @@ func serveCommand() *cobra.Command {
 			defer a.Close()
 			return a.Serve(cmd.Context(), roles, func(addr string) {
 				// What was needed to start, and for the first jobs, will not be needed again.
-				time.AfterFunc(startup, debug.FreeOSMemory)
+				time.AfterFunc(startup, releaseStartup)
 				a.Log.Info("ready", "address", addr, "url", a.Config.ExternalURL.String())
 			})
 		},

@@ -142,7 +142,8 @@ func (s *side) load(ctx context.Context, length time.Duration, few int) ([]time.
 	times, errs := make([][]time.Duration, hands), make([]error, hands)
 	for i := range hands {
 		group.Go(func() {
-			times[i], errs[i] = s.repeat(ctx, func() bool { return ctx.Err() == nil && left.Add(-1) >= 0 })
+			// Each asks once, however late its turn came.
+			times[i], errs[i] = s.repeat(ctx, func(asked int) bool { return (asked == 0 || ctx.Err() == nil) && left.Add(-1) >= 0 })
 		})
 	}
 	group.Wait()
@@ -156,7 +157,7 @@ func (s *side) load(ctx context.Context, length time.Duration, few int) ([]time.
 	return all, nil
 }
 
-func (s *side) repeat(ctx context.Context, more func() bool) (times []time.Duration, err error) {
+func (s *side) repeat(ctx context.Context, more func(asked int) bool) (times []time.Duration, err error) {
 	do := s.do
 	if do == nil {
 		conn, err := net.Dial("tcp", s.server.listen)
@@ -167,7 +168,7 @@ func (s *side) repeat(ctx context.Context, more func() bool) (times []time.Durat
 		reader := bufio.NewReaderSize(conn, 16<<10)
 		do = func(_ context.Context, n int) error { return s.ask(conn, reader, n) }
 	}
-	for more() {
+	for more(len(times)) {
 		n := int(s.count.Add(1)) - 1
 		began := time.Now()
 		if err := do(ctx, n); err != nil {
