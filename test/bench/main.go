@@ -185,11 +185,34 @@ func (p plan) run(ctx context.Context) (_ *report, err error) {
 			}
 		}
 	}
+	if p.quick {
+		if err := p.again(ctx, cluster, all); err != nil {
+			return nil, err
+		}
+	}
 	for _, pair := range all {
 		report.Pairs = append(report.Pairs, pair.result())
 	}
 	return report, nil
 }
+
+// again measures pairs with absurd ratios some more: in so short a time another program on the machine may have had its turn.
+func (p plan) again(ctx context.Context, c *cluster, all []*pair) error {
+	for _, pair := range all {
+		for round := range maxAgain {
+			if r := pair.result(); r.Ratio <= r.most(true)*absurd {
+				break
+			}
+			if err := pair.measure(ctx, c, p.length, round); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// maxAgain is how often a pair is measured again in a quick run.
+const maxAgain = 10
 
 // rank puts pushes behind everything else.
 func rank(p *pair) int {

@@ -143,6 +143,14 @@ func (r *report) save(path string) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
+// most is what the ratio of a pair may be, but for the slack of the run.
+func (p Pair) most(quick bool) float64 {
+	if quick { // on little data that which grows with it is little, too
+		return max(p.Limit, 1/absurd, p.Today)
+	}
+	return p.Limit
+}
+
 // judge says which targets were missed by more than the tolerance. A quick
 // run is too short to tell more than that something is badly wrong.
 func (r *report) judge(quick bool) error {
@@ -157,11 +165,7 @@ func (r *report) judge(quick bool) error {
 		}
 	}
 	for _, p := range r.Pairs {
-		limit := p.Limit
-		if quick { // on little data that which grows with it is little, too
-			limit = max(limit, 1/slack, p.Today)
-		}
-		miss(p.Name, p.Ratio, limit)
+		miss(p.Name, p.Ratio, p.most(quick))
 		if p.Row == oauthRow {
 			miss("ms of CPU for a token check", p.Second.CPU, 1000/minChecks)
 		}
