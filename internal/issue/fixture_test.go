@@ -1,20 +1,15 @@
 package issue_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"sync"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/app/apptest"
 	"stithy/internal/group"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/issue"
 	"stithy/internal/kit/access"
-	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
@@ -32,19 +27,13 @@ type fixture struct {
 	stranger *user.User
 	people   map[access.Role]*user.User
 
-	mu     sync.Mutex
-	events []issue.Event
+	happened func() []issue.Event // since the last call
 }
 
 func newFixture(t testing.TB, environ ...string) *fixture {
 	t.Helper()
 	w := &fixture{Instance: apptest.New(t, environ...), people: map[access.Role]*user.User{}}
-	bus.On(w.Bus, func(_ context.Context, _ pgx.Tx, e issue.Event) error {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.events = append(w.events, e)
-		return nil
-	})
+	w.happened = apptest.Heard[issue.Event](w.Instance)
 	w.root = usertest.New(t, w.DB, usertest.Named("root"), usertest.Admin())
 	w.stranger = usertest.New(t, w.DB, usertest.Named("stranger"))
 	w.group = grouptest.New(t, w.DB, grouptest.Named("house"), grouptest.Visible(access.Public))
@@ -55,15 +44,6 @@ func newFixture(t testing.TB, environ ...string) *fixture {
 		w.people[role] = u
 	}
 	return w
-}
-
-// happened are the acts since the last call.
-func (w *fixture) happened() []issue.Event {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	events := w.events
-	w.events = nil
-	return events
 }
 
 func (w *fixture) reporter(t testing.TB) *httpapitest.Client {

@@ -1,19 +1,14 @@
 package milestone_test
 
 import (
-	"context"
 	"net/http"
 	"strconv"
-	"sync"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/app/apptest"
 	"stithy/internal/group"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
-	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/milestone"
 	"stithy/internal/project"
@@ -31,19 +26,13 @@ type fixture struct {
 	reporter, guest *user.User // of the top group
 	helper          *user.User // reporter of the project alone
 
-	mu     sync.Mutex
-	events []milestone.Event
+	happened func() []milestone.Event // since the last call
 }
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	w := &fixture{Instance: apptest.New(t)}
-	bus.On(w.Bus, func(_ context.Context, _ pgx.Tx, e milestone.Event) error {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.events = append(w.events, e)
-		return nil
-	})
+	w.happened = apptest.Heard[milestone.Event](w.Instance)
 	w.root = usertest.New(t, w.DB, usertest.Named("root"), usertest.Admin())
 	w.stranger = usertest.New(t, w.DB, usertest.Named("stranger"))
 	w.reporter = usertest.New(t, w.DB, usertest.Named("reporter"))
@@ -56,15 +45,6 @@ func newFixture(t testing.TB) *fixture {
 	grouptest.Join(t, w.DB, w.top, w.guest, access.Guest)
 	projecttest.Join(t, w.DB, w.project, w.helper, access.Reporter)
 	return w
-}
-
-// happened are the acts since the last call.
-func (w *fixture) happened() []milestone.Event {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	events := w.events
-	w.events = nil
-	return events
 }
 
 func inProject(p *project.Project) string { return "/projects/" + id(p.ID) + "/milestones" }

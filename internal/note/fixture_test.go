@@ -1,18 +1,13 @@
 package note_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"sync"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/app/apptest"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
-	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/note"
 	"stithy/internal/project"
@@ -30,19 +25,13 @@ type fixture struct {
 	people   map[access.Role]*user.User
 	issue    made
 
-	mu     sync.Mutex
-	events []note.Event
+	happened func() []note.Event // since the last call
 }
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	w := &fixture{Instance: apptest.New(t), people: map[access.Role]*user.User{}}
-	bus.On(w.Bus, func(_ context.Context, _ pgx.Tx, e note.Event) error {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.events = append(w.events, e)
-		return nil
-	})
+	w.happened = apptest.Heard[note.Event](w.Instance)
 	w.root = usertest.New(t, w.DB, usertest.Named("root"), usertest.Admin())
 	w.stranger = usertest.New(t, w.DB, usertest.Named("stranger"))
 	house := grouptest.New(t, w.DB, grouptest.Named("house"), grouptest.Visible(access.Public))
@@ -146,16 +135,4 @@ func bodies(t testing.TB, c *httpapitest.Client, path string) []string {
 func (w *fixture) noted(t testing.TB, u *user.User, m made) []string {
 	t.Helper()
 	return bodies(t, w.As(t, u), m.path()+"/notes?activity_filter=only_activity&sort=asc&per_page=100")
-}
-
-// happened are the acts since the last call.
-func (w *fixture) happened() []note.Action {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var acts []note.Action
-	for _, e := range w.events {
-		acts = append(acts, e.Action)
-	}
-	w.events = nil
-	return acts
 }

@@ -47,7 +47,11 @@ func TestACommentIsMadeShownChangedAndDeleted(t *testing.T) {
 	if m := w.again(t, w.issue); m.NotesCount != 0 {
 		t.Errorf("%d comments are left", m.NotesCount)
 	}
-	if acts := w.happened(); !slices.Equal(acts, []note.Action{note.Created, note.Updated, note.Deleted}) {
+	var acts []note.Action
+	for _, e := range w.happened() {
+		acts = append(acts, e.Action)
+	}
+	if !slices.Equal(acts, []note.Action{note.Created, note.Updated, note.Deleted}) {
 		t.Errorf("told is %v", acts)
 	}
 }

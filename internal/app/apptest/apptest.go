@@ -113,3 +113,22 @@ func (i *Instance) Audited() []bus.AuditRecord {
 	i.records = nil
 	return records
 }
+
+// Heard keeps the events of a kind from now on. What it returns gives those since its last call.
+func Heard[E bus.Event](i *Instance) func() []E {
+	var mu sync.Mutex
+	var events []E
+	bus.On(i.Bus, func(_ context.Context, _ pgx.Tx, e E) error {
+		mu.Lock()
+		defer mu.Unlock()
+		events = append(events, e)
+		return nil
+	})
+	return func() []E {
+		mu.Lock()
+		defer mu.Unlock()
+		last := events
+		events = nil
+		return last
+	}
+}
