@@ -35,22 +35,22 @@ var (
 
 // authenticate finds out who sends a request. Credentials are not needed
 // everywhere, but those that come must be good.
-func (d *Door) authenticate(r *http.Request) (visitor, error) {
+func (s *Server) authenticate(r *http.Request) (visitor, error) {
 	from := httpapi.RecorderOf(r.Context()).Address
 	if r.Header.Get("Authorization") == "" {
 		return visitor{Actor: access.Actor{Address: from}}, nil
 	}
-	if d.bans.banned(from) {
+	if s.bans.banned(from) {
 		return visitor{}, errBanned
 	}
 	name, secret, ok := r.BasicAuth()
 	if !ok || !isText(name) || !isText(secret) {
 		return visitor{}, errUnknown
 	}
-	v, err := d.prove(r.Context(), name, secret, from, r.Method == http.MethodGet)
+	v, err := s.prove(r.Context(), name, secret, from, r.Method == http.MethodGet)
 	if fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.TokenUnusable) {
 		if name != jobUser {
-			d.bans.failed(from)
+			s.bans.failed(from)
 		}
 		if !errors.Is(err, errPassword) {
 			err = errUnknown
@@ -61,7 +61,7 @@ func (d *Door) authenticate(r *http.Request) (visitor, error) {
 		return visitor{}, fault.WithMessage(fault.Forbidden, "%s", f.Error()) // an account that may not be used, and why
 	}
 	if err == nil {
-		d.bans.forgive(from)
+		s.bans.forgive(from)
 	}
 	v.Address = from
 	return v, err
@@ -78,38 +78,38 @@ const jobUser = "gitlab-ci-token"
 // prove goes through what a user name and a secret may be, in the order that
 // clients rely on. The kind of a secret is never guessed from its name alone:
 // each kind has digests of its own.
-func (d *Door) prove(ctx context.Context, name, secret string, from netip.Addr, reading bool) (visitor, error) {
+func (s *Server) prove(ctx context.Context, name, secret string, from netip.Addr, reading bool) (visitor, error) {
 	kinds := []access.Kind{access.PersonalToken}
 	switch name {
-	case jobUser, d.deps.Names.Service + "-ci-token":
+	case jobUser, s.deps.Names.Service + "-ci-token":
 		kinds = []access.Kind{access.JobToken, access.PersonalToken}
 	case "oauth2":
 		kinds = []access.Kind{access.OAuthToken, access.PersonalToken}
 	}
-	actor, err := d.deps.Tokens.Authenticate(ctx, access.Presented{Secret: secret, Kinds: kinds, Address: from, Reading: reading})
+	actor, err := s.deps.Tokens.Authenticate(ctx, access.Presented{Secret: secret, Kinds: kinds, Address: from, Reading: reading})
 	if !fault.Is(err, fault.Unauthenticated) {
 		return visitor{Actor: actor}, err
 	}
-	bearer, err := d.deps.DeployTokens.Authenticate(ctx, name, secret)
+	bearer, err := s.deps.DeployTokens.Authenticate(ctx, name, secret)
 	if err != nil {
 		return visitor{}, err
 	}
 	if bearer != nil {
 		return visitor{Actor: access.Actor{Credential: bearer.Credential()}, token: bearer}, nil
 	}
-	return d.byPassword(ctx, name, secret, from)
+	return s.byPassword(ctx, name, secret, from)
 }
 
 // byPassword is the last way in, and the only one that a second factor closes.
-func (d *Door) byPassword(ctx context.Context, name, secret string, from netip.Addr) (visitor, error) {
-	settings := d.deps.Settings.Current()
+func (s *Server) byPassword(ctx context.Context, name, secret string, from netip.Addr) (visitor, error) {
+	settings := s.deps.Settings.Current()
 	if name == "" || secret == "" {
 		return visitor{}, errUnknown
 	}
 	if !settings.PasswordAuthenticationEnabledForGit {
 		return visitor{}, errPassword
 	}
-	u, err := d.deps.Password(ctx, name, secretbox.Secret(secret), from)
+	u, err := s.deps.Password(ctx, name, secretbox.Secret(secret), from)
 	switch f, shown := fault.Of(err); {
 	case shown && f.Kind != fault.Forbidden:
 		return visitor{}, errUnknown
@@ -118,7 +118,7 @@ func (d *Door) byPassword(ctx context.Context, name, secret string, from netip.A
 	case u.TwoFactorEnabled || needsFactor(u, settings.RequireTwoFactorAuthentication, settings.RequireAdminTwoFactorAuthentication):
 		return visitor{}, errPassword
 	}
-	actor, err := d.deps.Tokens.Admit(u, access.Credential{Kind: access.Password})
+	actor, err := s.deps.Tokens.Admit(u, access.Credential{Kind: access.Password})
 	return visitor{Actor: actor}, err
 }
 

@@ -62,8 +62,8 @@ type Deps struct {
 	Password func(ctx context.Context, login string, password secretbox.Secret, from netip.Addr) (*user.User, error)
 }
 
-// Door answers git clients.
-type Door struct {
+// Server answers git clients.
+type Server struct {
 	deps Deps
 	bans *bans
 
@@ -82,31 +82,31 @@ const (
 
 // remember notes that a push made a project. The request that asks for refs
 // makes it, and the next one can say so.
-func (d *Door) remember(n news) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	now := d.deps.Clock.Now()
-	maps.DeleteFunc(d.created, func(_ news, at time.Time) bool { return now.Sub(at) > newsLife })
-	if len(d.created) < maxNews {
-		d.created[n] = now
+func (s *Server) remember(n news) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.deps.Clock.Now()
+	maps.DeleteFunc(s.created, func(_ news, at time.Time) bool { return now.Sub(at) > newsLife })
+	if len(s.created) < maxNews {
+		s.created[n] = now
 	}
 }
 
 // tell reports once whether a push made the project.
-func (d *Door) tell(n news) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	at, known := d.created[n]
-	delete(d.created, n)
-	return known && d.deps.Clock.Now().Sub(at) <= newsLife
+func (s *Server) tell(n news) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, known := s.created[n]
+	delete(s.created, n)
+	return known && s.deps.Clock.Now().Sub(at) <= newsLife
 }
 
 // New makes the door.
-func New(d Deps) *Door {
+func New(d Deps) *Server {
 	if d.MaxSilence == 0 {
 		d.MaxSilence = maxSilence
 	}
-	return &Door{deps: deps.Complete(d), bans: newBans(d.Ban, d.Clock), created: map[news]time.Time{}}
+	return &Server{deps: deps.Complete(d), bans: newBans(d.Ban, d.Clock), created: map[news]time.Time{}}
 }
 
 // target is what a path means.
@@ -132,7 +132,7 @@ func parse(escaped string) (target, bool) {
 }
 
 // Owns reports whether a path is for this door.
-func (d *Door) Owns(escaped string) bool {
+func (s *Server) Owns(escaped string) bool {
 	_, ok := parse(escaped)
 	return ok
 }
@@ -179,9 +179,9 @@ var (
 )
 
 // ServeHTTP answers a git client.
-func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	sent := &sentWriter{ResponseWriter: w}
-	err := d.serve(sent, r)
+	err := s.serve(sent, r)
 	if err == nil {
 		return
 	}
@@ -192,46 +192,46 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f, shown := fault.Of(err)
 	why := shown && f.Kind == fault.Unavailable && err != error(f) //nolint:errorlint // what is joined to it says why
 	if (!shown || why || sent.begun) && r.Context().Err() == nil {
-		d.deps.Log.LogAttrs(r.Context(), slog.LevelWarn, "serving git", slog.String("path", r.URL.Path), slog.String("error", err.Error()), httpapi.Cause(err))
+		s.deps.Log.LogAttrs(r.Context(), slog.LevelWarn, "serving git", slog.String("path", r.URL.Path), slog.String("error", err.Error()), httpapi.Cause(err))
 	}
 	if sent.begun {
 		panic(http.ErrAbortHandler) // the client must not take what it has for the whole
 	}
-	d.refuse(w, httpapi.Away(err))
+	s.refuse(w, httpapi.Away(err))
 }
 
 // closed reports whether the administrator lets git in over SSH alone.
-func (d *Door) closed() bool {
-	return string(d.deps.Settings.Current().EnabledGitAccessProtocol) == "ssh"
+func (s *Server) closed() bool {
+	return string(s.deps.Settings.Current().EnabledGitAccessProtocol) == "ssh"
 }
 
-func (d *Door) serve(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	t, ok := parse(r.URL.EscapedPath())
 	if !ok {
 		return errNothing
 	}
 	if !t.dot {
-		return d.redirect(w, r, t)
+		return s.redirect(w, r, t)
 	}
-	if d.deps.LFS != nil && d.deps.LFS.Owns(t.rest) {
-		return d.serveLFS(w, r, t)
+	if s.deps.LFS != nil && s.deps.LFS.Owns(t.rest) {
+		return s.serveLFS(w, r, t)
 	}
 	service, advertise, err := t.service(r)
 	if err != nil {
 		return err
 	}
-	if d.closed() {
+	if s.closed() {
 		return errClosed
 	}
 	if !advertise && mediaType(r) != "application/x-"+string(service)+"-request" {
 		return errMedia
 	}
-	by, err := d.authenticate(r)
+	by, err := s.authenticate(r)
 	if err != nil {
 		return err
 	}
 	httpapi.RecorderOf(r.Context()).SetRoute("/{project}.git/"+string(service), by.Actor)
-	p, notices, err := d.find(r.Context(), by, t, service)
+	p, notices, err := s.find(r.Context(), by, t, service)
 	if err != nil {
 		return err
 	}
@@ -241,17 +241,17 @@ func (d *Door) serve(w http.ResponseWriter, r *http.Request) error {
 		}
 		return err
 	}
-	if !advertise && service == gitstore.ReceivePack && d.tell(news{by.ID(), p.ID}) {
-		at := d.deps.ExternalURL.JoinPath(p.FullPath())
+	if !advertise && service == gitstore.ReceivePack && s.tell(news{by.ID(), p.ID}) {
+		at := s.deps.ExternalURL.JoinPath(p.FullPath())
 		notices = repository.Created(p, at.String()+".git", at.String())
 	}
-	return d.exchange(w, r, by, p, repository.GitRequest{
+	return s.exchange(w, r, by, p, repository.GitRequest{
 		Service: service, Via: repository.ViaHTTP, Protocol: r.Header.Get("Git-Protocol"), Stateless: true, Advertise: advertise, Notices: notices,
 	})
 }
 
 // exchange passes bytes on.
-func (d *Door) exchange(w http.ResponseWriter, r *http.Request, by visitor, p *project.Project, x repository.GitRequest) error {
+func (s *Server) exchange(w http.ResponseWriter, r *http.Request, by visitor, p *project.Project, x repository.GitRequest) error {
 	kind := "-result"
 	if x.Advertise {
 		kind = "-advertisement"
@@ -274,9 +274,9 @@ func (d *Door) exchange(w http.ResponseWriter, r *http.Request, by visitor, p *p
 	header.Set("Pragma", "no-cache")
 	header.Set("Expires", "Fri, 01 Jan 1980 00:00:00 GMT")
 	control := http.NewResponseController(w)
-	x.Out = &flushWriter{w, control, d.deps.MaxSilence}
+	x.Out = &flushWriter{w, control, s.deps.MaxSilence}
 	defer func() { _ = control.SetWriteDeadline(time.Time{}) }() // the connection may serve another request
-	return d.deps.Repositories.Serve(fairshare.With(r.Context(), by.Caller()), by.Actor, p, x)
+	return s.deps.Repositories.Serve(fairshare.With(r.Context(), by.Caller()), by.Actor, p, x)
 }
 
 // decoded is the body of a request, unpacked.
@@ -312,11 +312,11 @@ func mediaType(r *http.Request) string {
 
 // redirect sends a client that left out .git to where it should have gone. It
 // tells nothing about what is there.
-func (d *Door) redirect(w http.ResponseWriter, r *http.Request, t target) error {
+func (s *Server) redirect(w http.ResponseWriter, r *http.Request, t target) error {
 	if r.Method != http.MethodGet {
 		return errNothing
 	}
-	to := d.deps.ExternalURL.JoinPath(t.path + ".git/info/refs")
+	to := s.deps.ExternalURL.JoinPath(t.path + ".git/info/refs")
 	if asked := r.URL.Query()["service"]; len(asked) == 1 {
 		to.RawQuery = url.Values{"service": asked}.Encode()
 	}
@@ -326,11 +326,11 @@ func (d *Door) redirect(w http.ResponseWriter, r *http.Request, t target) error 
 
 // find reads the project for someone who sees it. A push to a path that is
 // free makes one, where they may.
-func (d *Door) find(ctx context.Context, by visitor, t target, service gitstore.Service) (*project.Project, []string, error) {
-	p, moved, err := d.look(ctx, by, t.path)
+func (s *Server) find(ctx context.Context, by visitor, t target, service gitstore.Service) (*project.Project, []string, error) {
+	p, moved, err := s.look(ctx, by, t.path)
 	switch {
 	case err == nil && moved && p.FullPath() != t.path:
-		return p, repository.Moved(t.path, p, d.deps.ExternalURL.JoinPath(p.FullPath()+".git").String()), nil
+		return p, repository.Moved(t.path, p, s.deps.ExternalURL.JoinPath(p.FullPath()+".git").String()), nil
 	case err == nil:
 		return p, nil, nil
 	case !fault.Is(err, fault.NotFound):
@@ -338,24 +338,24 @@ func (d *Door) find(ctx context.Context, by visitor, t target, service gitstore.
 	case !by.known():
 		return nil, nil, errUnknown
 	case service == gitstore.ReceivePack:
-		return d.create(ctx, by, t.path)
+		return s.create(ctx, by, t.path)
 	}
 	return nil, nil, errProject
 }
 
 // look finds a project by its path, present or former.
-func (d *Door) look(ctx context.Context, by visitor, path string) (*project.Project, bool, error) {
+func (s *Server) look(ctx context.Context, by visitor, path string) (*project.Project, bool, error) {
 	if by.token == nil {
-		return d.deps.Projects.FindByRef(ctx, by.Actor, path)
+		return s.deps.Projects.FindByRef(ctx, by.Actor, path)
 	}
-	id, err := d.deps.Projects.IDByPath(ctx, path)
+	id, err := s.deps.Projects.IDByPath(ctx, path)
 	if err != nil {
 		return nil, false, err
 	}
-	if reaches, err := d.deps.DeployTokens.Reaches(ctx, by.token, id); err != nil || !reaches {
+	if reaches, err := s.deps.DeployTokens.Reaches(ctx, by.token, id); err != nil || !reaches {
 		return nil, false, errors.Join(errProject, err)
 	}
-	p, err := d.deps.Projects.Known(ctx, id)
+	p, err := s.deps.Projects.Known(ctx, id)
 	if err == nil {
 		p.Role = access.Reporter // as far as reading goes
 	}
@@ -363,11 +363,11 @@ func (d *Door) look(ctx context.Context, by visitor, path string) (*project.Proj
 }
 
 // create makes the project that somebody pushes to.
-func (d *Door) create(ctx context.Context, by visitor, path string) (*project.Project, []string, error) {
+func (s *Server) create(ctx context.Context, by visitor, path string) (*project.Project, []string, error) {
 	if !access.MayGit(by.Credential, true) {
 		return nil, nil, errProject
 	}
-	p, err := d.deps.Projects.CreateAt(ctx, by.Actor, path)
+	p, err := s.deps.Projects.CreateAt(ctx, by.Actor, path)
 	f, shown := fault.Of(err)
 	switch {
 	case shown && f.Kind == fault.NotFound:
@@ -375,13 +375,13 @@ func (d *Door) create(ctx context.Context, by visitor, path string) (*project.Pr
 	case shown:
 		return nil, nil, fault.WithMessage(fault.Unprocessable, "%s", f.Error())
 	case err == nil:
-		d.remember(news{by.ID(), p.ID})
+		s.remember(news{by.ID(), p.ID})
 	}
 	return p, nil, err
 }
 
 // refuse writes a refusal in plain text.
-func (d *Door) refuse(w http.ResponseWriter, err error) {
+func (s *Server) refuse(w http.ResponseWriter, err error) {
 	f, ok := fault.Of(err)
 	status, text := http.StatusInternalServerError, "Internal Server Error"
 	if ok {
@@ -392,9 +392,9 @@ func (d *Door) refuse(w http.ResponseWriter, err error) {
 	}
 	switch {
 	case errors.Is(err, errUnknown), errors.Is(err, errPassword):
-		status, text = http.StatusUnauthorized, d.denied()
+		status, text = http.StatusUnauthorized, s.denied()
 		if errors.Is(err, errUnknown) {
-			w.Header().Set("Www-Authenticate", `Basic realm="`+d.deps.Names.Text()+`"`)
+			w.Header().Set("Www-Authenticate", `Basic realm="`+s.deps.Names.Text()+`"`)
 		}
 	case status == http.StatusUnsupportedMediaType:
 		text = "Unsupported Media Type"
@@ -409,9 +409,9 @@ func (d *Door) refuse(w http.ResponseWriter, err error) {
 }
 
 // denied is what everybody hears who did not prove who they are.
-func (d *Door) denied() string {
+func (s *Server) denied() string {
 	return "HTTP Basic: Access denied. The provided password or token is incorrect or your account has 2FA enabled and you must use a personal access token instead of a password. See " +
-		d.deps.ExternalURL.JoinPath("-/user_settings/personal_access_tokens").String()
+		s.deps.ExternalURL.JoinPath("-/user_settings/personal_access_tokens").String()
 }
 
 // sentWriter knows whether an answer has begun.

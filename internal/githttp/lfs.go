@@ -15,26 +15,26 @@ import (
 
 // serveLFS lets a request for large files in: with the credentials of git, or
 // with a ticket that was got over SSH.
-func (d *Door) serveLFS(w http.ResponseWriter, r *http.Request, t target) error {
-	by, ticket, err := d.authenticateLFS(r)
+func (s *Server) serveLFS(w http.ResponseWriter, r *http.Request, t target) error {
+	by, ticket, err := s.authenticateLFS(r)
 	if err != nil {
 		return err
 	}
 	about := httpapi.RecorderOf(r.Context())
 	about.SetRoute("/{project}.git/info/lfs", by.Actor)
-	if d.closed() && ticket == nil { // those who came over SSH fetch large files here
+	if s.closed() && ticket == nil { // those who came over SSH fetch large files here
 		return errClosed
 	}
 	if id := by.Actor.ID(); id != 0 {
-		if rule, active := d.deps.Settings.LargeFileThrottle(); active && d.deps.Throttle.Over(r.Context(), w, rule, id, about.Address) {
+		if rule, active := s.deps.Settings.LargeFileThrottle(); active && s.deps.Throttle.Over(r.Context(), w, rule, id, about.Address) {
 			return nil
 		}
 	}
 	service := gitstore.UploadPack
-	if d.deps.LargeFiles.Needs(r.Method, "/"+t.rest) == access.PushCode {
+	if s.deps.LargeFiles.Needs(r.Method, "/"+t.rest) == access.PushCode {
 		service = gitstore.ReceivePack
 	}
-	p, err := d.lookLFS(r.Context(), by, ticket, t.path)
+	p, err := s.lookLFS(r.Context(), by, ticket, t.path)
 	if fault.Is(err, fault.NotFound) {
 		if err = errProject; !by.known() {
 			err = errUnknown
@@ -43,33 +43,33 @@ func (d *Door) serveLFS(w http.ResponseWriter, r *http.Request, t target) error 
 	if err != nil {
 		return err
 	}
-	v, err := d.visit(r.Context(), by, ticket, p, service)
+	v, err := s.visit(r.Context(), by, ticket, p, service)
 	if err != nil {
 		return err
 	}
 	v.Rest = t.rest
-	d.deps.LargeFiles.ServeHTTP(w, r.WithContext(lfs.Within(r.Context(), v)))
+	s.deps.LargeFiles.ServeHTTP(w, r.WithContext(lfs.Within(r.Context(), v)))
 	return nil
 }
 
 // lookLFS is look, and shows the project of its ticket to a deploy key that acts for nobody, whoever else may see it.
-func (d *Door) lookLFS(ctx context.Context, by visitor, ticket *lfs.Holder, path string) (*project.Project, error) {
+func (s *Server) lookLFS(ctx context.Context, by visitor, ticket *lfs.Holder, path string) (*project.Project, error) {
 	if ticket == nil || by.known() {
-		p, _, err := d.look(ctx, by, path)
+		p, _, err := s.look(ctx, by, path)
 		return p, err
 	}
-	id, err := d.deps.Projects.IDByPath(ctx, path)
+	id, err := s.deps.Projects.IDByPath(ctx, path)
 	if err == nil && id != ticket.ProjectID {
 		err = errProject
 	}
 	if err != nil {
 		return nil, err
 	}
-	return d.deps.Projects.Known(ctx, id)
+	return s.deps.Projects.Known(ctx, id)
 }
 
 // visit is what the visitor may do with the files of a project.
-func (d *Door) visit(ctx context.Context, by visitor, ticket *lfs.Holder, p *project.Project, service gitstore.Service) (lfs.Visit, error) {
+func (s *Server) visit(ctx context.Context, by visitor, ticket *lfs.Holder, p *project.Project, service gitstore.Service) (lfs.Visit, error) {
 	v := lfs.Visit{Actor: by.Actor, Project: p}
 	writes := true
 	if ticket != nil {
@@ -77,8 +77,8 @@ func (d *Door) visit(ctx context.Context, by visitor, ticket *lfs.Holder, p *pro
 			return v, errProject
 		}
 		if writes = ticket.Push; ticket.KeyID != 0 {
-			key, err := d.deps.DeployKeys.Find(ctx, p.ID, ticket.KeyID)
-			if fault.Is(err, fault.NotFound) || err == nil && key.Expired(d.deps.Clock.Now()) {
+			key, err := s.deps.DeployKeys.Find(ctx, p.ID, ticket.KeyID)
+			if fault.Is(err, fault.NotFound) || err == nil && key.Expired(s.deps.Clock.Now()) {
 				err = errUnknown
 			}
 			if err != nil {
@@ -99,11 +99,11 @@ func (d *Door) visit(ctx context.Context, by visitor, ticket *lfs.Holder, p *pro
 }
 
 // authenticateLFS is authenticate, and knows tickets.
-func (d *Door) authenticateLFS(r *http.Request) (visitor, *lfs.Holder, error) {
+func (s *Server) authenticateLFS(r *http.Request) (visitor, *lfs.Holder, error) {
 	_, secret, _ := r.BasicAuth()
-	holder, ok := d.deps.LFS.ReadTicket(secret)
+	holder, ok := s.deps.LFS.ReadTicket(secret)
 	if !ok {
-		v, err := d.authenticate(r)
+		v, err := s.authenticate(r)
 		return v, nil, err
 	}
 	kind, from := access.SSHKey, httpapi.RecorderOf(r.Context()).Address
@@ -113,14 +113,14 @@ func (d *Door) authenticateLFS(r *http.Request) (visitor, *lfs.Holder, error) {
 	if holder.UserID == 0 {
 		return visitor{Actor: access.Actor{Address: from, Credential: access.Credential{Kind: kind, ID: holder.KeyID}}}, &holder, nil
 	}
-	u, err := d.deps.Users.Find(r.Context(), holder.UserID)
+	u, err := s.deps.Users.Find(r.Context(), holder.UserID)
 	if fault.Is(err, fault.NotFound) {
 		err = errUnknown
 	}
 	if err != nil {
 		return visitor{}, nil, err
 	}
-	actor, err := d.deps.Tokens.Admit(u, access.Credential{Kind: kind, ID: holder.KeyID})
+	actor, err := s.deps.Tokens.Admit(u, access.Credential{Kind: kind, ID: holder.KeyID})
 	actor.Address = from
 	return visitor{Actor: actor}, &holder, err
 }
