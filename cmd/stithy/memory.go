@@ -35,7 +35,7 @@ type addresses struct{ from, to uintptr }
 // form of /proc/PID/smaps.
 func unwritten(maps io.Reader, file string) (all []addresses) {
 	var r addresses
-	var of bool
+	var of, clean bool
 	lines := bufio.NewScanner(maps)
 	for lines.Scan() {
 		var rights, offset, device, inode string
@@ -45,8 +45,13 @@ func unwritten(maps io.Reader, file string) (all []addresses) {
 			r, of = addresses{from, to}, strings.HasSuffix(line, " "+file) && (rights == "r--p" || rights == "r-xp")
 			continue
 		}
-		// Of each range this one comes behind those of its other pages.
-		if name, size, _ := strings.Cut(line, ":"); of && name == "Anonymous" && strings.TrimSpace(size) == "0 kB" {
+		// Pages that were written to are in memory, or swapped out. The kernel tells the first before the second.
+		name, size, _ := strings.Cut(line, ":")
+		none := strings.TrimSpace(size) == "0 kB"
+		switch {
+		case name == "Anonymous":
+			clean = none
+		case name == "Swap" && of && clean && none:
 			all = append(all, r)
 		}
 	}
