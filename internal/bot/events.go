@@ -8,7 +8,7 @@ import (
 	"stithy/internal/owner"
 )
 
-// What names an act on a token of a project or group; the audit trail keeps
+// Action names an act on a token of a project or group; the audit trail keeps
 // it, after the kind of owner.
 type Action string
 

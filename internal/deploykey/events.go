@@ -5,7 +5,7 @@ import (
 	"stithy/internal/kit/bus"
 )
 
-// What names an act on a deploy key; the audit trail keeps it.
+// Action names an act on a deploy key; the audit trail keeps it.
 type Action string
 
 const (

@@ -28,7 +28,7 @@ func (s *Service) tokenEndpoints() []httpapi.Endpoint {
 			Route: "GET /job/allowed_agents", Needs: access.SignIn, JobToken: true, Summary: "List the agents that the job of a token may use.",
 			ExtraRefusals: "needs the token of a running job",
 		}, s.handleAgents),
-		project.On(s.deps.Projects, spec("GET /projects/{id}/job_token_scope", "Show whom job tokens let into a project."), s.handleScope),
+		project.On(s.deps.Projects, spec("GET /projects/{id}/job_token_scope", "Show which job tokens reach a project."), s.handleScope),
 		project.On(s.deps.Projects, spec("PATCH /projects/{id}/job_token_scope", "Let all jobs into a project, or those of listed projects."), s.handleSetScope),
 		project.On(s.deps.Projects, spec("GET /projects/{id}/job_token_scope/allowlist", "List the projects whose jobs a project lets in."), s.handleAllowed),
 		project.On(s.deps.Projects, allow, s.handleAllow),

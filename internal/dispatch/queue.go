@@ -15,7 +15,7 @@ import (
 	"stithy/internal/platform/postgres"
 )
 
-// queue is the line of pending jobs.
+// pendingJobs is the line of pending jobs.
 type pendingJobs struct {
 	db    *postgres.DB
 	clock clock.Clock

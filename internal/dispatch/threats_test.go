@@ -604,7 +604,7 @@ func TestCI07_AJobThatIsNotLetInIsAStranger(t *testing.T) {
 		}
 		w.exec(t, `update projects set visibility = 0 where id = $1`, other.ID)
 		if got := reads(access.ReadProject); got != (person == w.ann) {
-			t.Errorf("the job of %s, let into a private project: %v", name, got)
+			t.Errorf("the job of %s, with access to a private project: %v", name, got)
 		}
 		// At home it has all that its person has.
 		if p, err := w.deps.Projects.Find(t.Context(), actor, w.project.ID); err != nil || !access.Holds(actor, access.ReadCode, p.Target()) {

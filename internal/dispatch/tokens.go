@@ -78,7 +78,7 @@ func (s *Service) Caller(ctx context.Context, secret string) (jobID int64, by ac
 }
 
 // Reach decides how far the token of a job reaches into a project: at home in
-// its own, let into others where both sides allow it. Elsewhere the job is a
+// its own, with access to others where both sides allow it. Elsewhere the job is a
 // stranger, who sees what an open project shows to all, and nothing of what it
 // keeps to its members, whoever runs the job.
 func (s *Service) Reach(ctx context.Context, a access.Actor, p *project.Project) (project.Reach, error) {

@@ -12,7 +12,7 @@ import (
 	"stithy/internal/kit/bus"
 )
 
-// What names an administrative act on a group; the audit trail keeps it.
+// Action names an administrative act on a group; the audit trail keeps it.
 type Action string
 
 const (

@@ -90,7 +90,7 @@ func (s *Settings) Scan(src any) error {
 // ModifiedAt lets a client delete only what it has seen.
 func (g *Group) ModifiedAt() time.Time { return g.UpdatedAt }
 
-// Place is the group as the actor stands in it.
+// Target is the group as the actor stands in it.
 func (g *Group) Target() access.Target {
 	p := access.Target{Visibility: g.Visibility, Role: g.Role, Lowered: map[access.Ability]access.Role{}}
 	switch g.Settings.ProjectCreationLevel {

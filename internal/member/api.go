@@ -80,7 +80,7 @@ type memberForm struct {
 	MembershipState string        `json:"membership_state"`
 }
 
-// outcome tells how several people fared.
+// outcomeForm tells how several people fared.
 type outcomeForm struct {
 	Status  string            `json:"status"`
 	Message map[string]string `json:"message,omitempty"`

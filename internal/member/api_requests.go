@@ -18,7 +18,7 @@ func (s *Service) requestEndpoints() []httpapi.Endpoint {
 			Route: "PUT /access_requests/{user_id}/approve", Status: http.StatusCreated, Summary: "Let someone who asked join a {owner}.",
 		}, toAdmin, s.handleApprove),
 		on(s, httpapi.Spec{
-			Route: "DELETE /access_requests/{user_id}", Summary: "Deny someone who asked to join a {owner}, or take the wish back.",
+			Route: "DELETE /access_requests/{user_id}", Summary: "Deny someone who asked to join a {owner}, or take the request back.",
 			ExtraRefusals: "only who manages the members, or asked",
 		}, toLeave, s.handleDeny),
 	)

@@ -8,7 +8,7 @@ import (
 	"stithy/internal/user"
 )
 
-// What names an act on an application or on what people granted it; the
+// Action names an act on an application or on what people granted it; the
 // audit trail keeps it.
 type Action string
 

@@ -15,7 +15,7 @@ import (
 	"stithy/internal/platform/postgres"
 )
 
-// turn is a pipeline under its lock, with its latest jobs and what becomes of
+// lockedPipeline is a pipeline under its lock, with its latest jobs and what becomes of
 // them. All that changes a status goes through one.
 type lockedPipeline struct {
 	s        *Service

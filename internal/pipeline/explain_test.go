@@ -105,6 +105,11 @@ func TestWhyAJobDidNotRunIsSaidInWords(t *testing.T) {
 			"It waits for its turn: 2 runners can take it.",
 		},
 		{
+			"a runner that was never there", job(9, "x", 1, pipeline.Pending),
+			pipeline.Circumstances{Facts: facts, Now: now, Runners: []runner.Runner{with(func(r *runner.Runner) { r.ContactedAt = nil })}},
+			"It waits for a runner to connect for the first time: 1 runner could take it.",
+		},
+		{
 			"a runner that is away", job(9, "x", 1, pipeline.Pending),
 			pipeline.Circumstances{Facts: facts, Now: now.Add(3 * time.Hour), Runners: []runner.Runner{online}},
 			"It waits for a runner to come back: 1 runner could take it, and none was heard of for two hours.",

@@ -84,7 +84,7 @@ var Reasons = []Reason{
 	DescendantsTooDeep, HierarchyTooLarge, UpstreamNotFound, InsufficientUpstream, SecretsProviderMissing, ProtectedEnvironment,
 }
 
-// ByID reports whether the reason is one of the list.
+// Known reports whether the reason is one of the list.
 func (r Reason) Known() bool { return slices.Contains(Reasons, r) }
 
 // Pipeline is one run of a configuration at a commit.

@@ -10,7 +10,7 @@ import (
 	"stithy/internal/kit/bus"
 )
 
-// What names an administrative act on a project; the audit trail keeps it.
+// Action names an administrative act on a project; the audit trail keeps it.
 type Action string
 
 const (

@@ -66,7 +66,7 @@ func (p *Project) FullName() string { return p.NamespaceFullName + " / " + p.Nam
 // ModifiedAt lets a client delete only what it has seen.
 func (p *Project) ModifiedAt() time.Time { return p.UpdatedAt }
 
-// Place is the project as the actor stands in it. Its features are part of
+// Target is the project as the actor stands in it. Its features are part of
 // it, so that whoever asks for an ability asks for the feature, too.
 func (p *Project) Target() access.Target {
 	place := access.Target{Visibility: p.Visibility, Role: p.Role, Frozen: p.Archived, Powerless: p.powerless}

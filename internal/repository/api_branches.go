@@ -148,7 +148,7 @@ type branchAt struct {
 	at      time.Time
 }
 
-// Place is that of the project.
+// Target is that of the project.
 func (b branchAt) Target() access.Target { return b.project.Target() }
 
 // ModifiedAt is when the last commit was written.

@@ -319,7 +319,7 @@ func (s *Service) handleUpdateFile(ctx context.Context, call httpapi.Call[*proje
 // undated is a project whose own date says nothing about what is deleted.
 type undated struct{ project *project.Project }
 
-// Place is that of the project.
+// Target is that of the project.
 func (u undated) Target() access.Target { return u.project.Target() }
 
 func (s *Service) loadUndated(ctx context.Context, a access.Actor, in editParams) (undated, error) {

@@ -78,7 +78,7 @@ type PushSession struct {
 
 var errReadOnly = fault.WithMessage(fault.Forbidden, "The repository is temporarily read-only. Please try again later.")
 
-// PushSession begins a push to a project that the actor sees.
+// BeginPush begins a push to a project that the actor sees.
 func (s *Service) BeginPush(ctx context.Context, by access.Actor, p *project.Project, via Via) (*PushSession, error) {
 	row, err := s.Find(ctx, p)
 	if err != nil {

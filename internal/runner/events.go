@@ -7,7 +7,7 @@ import (
 	"stithy/internal/kit/bus"
 )
 
-// What names an act on a runner; the audit trail keeps it.
+// Action names an act on a runner; the audit trail keeps it.
 type Action string
 
 const (

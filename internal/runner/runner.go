@@ -124,7 +124,7 @@ const NobodyServes = "No runner serves this project. Register one."
 // Waiting says in words for whom a pending job waits, given the runners that
 // may serve its project.
 func Waiting(runners []Runner, job JobFacts, now time.Time) string {
-	var heard, silent int
+	var heard, silent, fresh int
 	reasons := map[string]int{}
 	for _, r := range runners {
 		switch ok, why := CanTake(r, job); {
@@ -132,6 +132,8 @@ func Waiting(runners []Runner, job JobFacts, now time.Time) string {
 			reasons[why]++
 		case r.Status(now) == Online:
 			heard++
+		case r.Status(now) == NeverContacted:
+			fresh++
 		default:
 			silent++
 		}
@@ -149,6 +151,8 @@ func Waiting(runners []Runner, job JobFacts, now time.Time) string {
 		return "It waits for its turn: " + count(heard) + " can take it."
 	case silent > 0:
 		return "It waits for a runner to come back: " + count(silent) + " could take it, and none was heard of for two hours."
+	case fresh > 0:
+		return "It waits for a runner to connect for the first time: " + count(fresh) + " could take it."
 	case len(runners) == 1:
 		_, why := CanTake(runners[0], job)
 		return "1 runner serves this project and may not take it. " + why

@@ -146,7 +146,7 @@ func typeOf(of bus.Entity) Type {
 	return Instance
 }
 
-// registrars are the settings that let groups and projects have runners of
+// allowed reports whether the settings let groups or projects have runners of
 // their own.
 func (s *Service) allowed(t Type) bool {
 	name := map[Type]string{Group: "group", Project: "project"}[t]

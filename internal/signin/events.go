@@ -5,7 +5,7 @@ import (
 	"stithy/internal/kit/bus"
 )
 
-// What names an act on one's own second factor; the audit trail keeps it.
+// Action names an act on one's own second factor; the audit trail keeps it.
 type Action string
 
 const (

@@ -17,7 +17,7 @@ import (
 type Resolver interface {
 	// Bearer finds whose a secret is. It returns no account for a secret that it
 	// does not know, and a fault for one that it knows and refuses. Where the
-	// request does not ask for the account, its Standing is enough.
+	// request does not ask for the account, its account state is enough.
 	Bearer(ctx context.Context, p access.Presented) (*user.User, access.Credential, error)
 }
 

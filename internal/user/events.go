@@ -5,7 +5,7 @@ import (
 	"stithy/internal/kit/bus"
 )
 
-// What names an administrative act on an account; the audit trail keeps it.
+// Action names an administrative act on an account; the audit trail keeps it.
 type Action string
 
 const (

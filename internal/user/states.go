@@ -10,7 +10,7 @@ import (
 	"stithy/internal/kit/fault"
 )
 
-// Move is a change of state that an administrator asks for.
+// Transition is a change of state that an administrator asks for.
 type Transition string
 
 const (
@@ -102,7 +102,7 @@ func (u *User) activeSince(t time.Time) bool {
 	return false
 }
 
-// Move changes the state of an account.
+// Transition changes the state of an account.
 func (s *Service) Transition(ctx context.Context, by access.Actor, id int64, m Transition) (answer *bool, err error) {
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		u, err := s.lock(ctx, tx, id)

@@ -67,7 +67,7 @@ func keys() []key {
 		},
 		{
 			name: "database_max_conns", initial: "16",
-			doc: "Most connections this process opens to the database.",
+			doc: "Most connections that this process opens to the database for its work. It needs up to four more to be told of changes.",
 			set: func(c *Config, s string) (err error) { c.DatabaseMaxConns, err = number(s, 1, 1000); return err },
 		},
 		{

@@ -21,7 +21,7 @@ func NewDrain(delay time.Duration) *Drain {
 // Done is closed when draining begins.
 func (d *Drain) Done() <-chan struct{} { return d.done }
 
-// Part is the part to list last.
+// Component is what to list last.
 func (d *Drain) Component() Component { return Component{Name: "drain", Stop: d.stop} }
 
 func (d *Drain) stop(ctx context.Context) error {

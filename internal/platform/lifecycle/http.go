@@ -86,7 +86,7 @@ func HTTP(name, listen string, handler http.Handler, log *slog.Logger, options H
 	}
 }
 
-// Part is ready once connections are accepted. To stop, it accepts no more, lets requests in flight finish,
+// Component is ready once connections are accepted. To stop, it accepts no more, lets requests in flight finish,
 // and cuts those that outlast the grace period.
 func (s *HTTPServer) Component() Component {
 	return Component{Name: s.name, Start: s.start, Stop: s.stop, Died: s.died}

@@ -16,7 +16,7 @@ import (
 
 const lastMoment = time.Second
 
-// Part is a piece of the process that is started and stopped. Every member but Name may be nil.
+// Component is a piece of the process that is started and stopped. Every member but Name may be nil.
 type Component struct {
 	Name string
 

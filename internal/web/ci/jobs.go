@@ -95,7 +95,7 @@ func unserved(x *request, why string) (text string, register page.URL) {
 	return nobody + "Owners of the project can register one.", ""
 }
 
-// jobRows are some jobs of a pipeline as its page shows them. latest are all of
+// newJobRows are some jobs of a pipeline as its page shows them. latest are all of
 // them, and decide why one has not run.
 func newJobRows(x *request, pl *pipeline.Pipeline, latest, shown []pipeline.Job, may bool) ([]jobRow, error) {
 	whys, err := x.deps.Pipelines.Whys(x.Context(), x.Project, pl, latest, shown...)

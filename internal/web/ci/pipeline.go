@@ -124,7 +124,7 @@ func showPipeline(x *request) error {
 	return x.Show(http.StatusOK, l, pipelinePage(body))
 }
 
-// pipelineLink leads to a pipeline if the reader may see it.
+// newPipelineLink leads to a pipeline if the reader may see it.
 func newPipelineLink(x *request, pl *pipeline.Pipeline) (*pipelineLink, error) {
 	if pl == nil {
 		return nil, nil

@@ -133,7 +133,7 @@ func pipelinePath(x *request, id int64) string {
 	return x.At("pipelines/" + strconv.FormatInt(id, 10))
 }
 
-// pipelineRows are pipelines with their commits and whoever made them.
+// newPipelineRows are pipelines with their commits and whoever made them.
 func newPipelineRows(x *request, pipelines []pipeline.Pipeline) ([]pipelineRow, error) {
 	var all []*pipeline.Pipeline
 	var ids, people []int64
