@@ -302,7 +302,7 @@ func (a *App) Handler() http.Handler {
 		Box: a.Box, ExternalURL: a.Config.ExternalURL, Names: names, Clock: a.Clock, Log: a.Log,
 	})
 	door := &front.Front{
-		API: api.Handler(), Docs: apidocs.Handler(endpoints, a.info()), Avatars: a.Users.AvatarHandler(), Git: a.gitDoor(endpoints, throttle),
+		API: api.Handler(), Docs: apidocs.Handler(endpoints, a.info()), Avatars: a.Users.AvatarHandler(), Git: a.gitServer(endpoints, throttle),
 		OAuth: provider.Handler(), Pages: pages.Handler(), Title: names.Text(),
 		Metrics: a.metrics, Log: a.Log, Clock: a.Clock, Trusted: a.Config.TrustedProxies, Watchers: a.Config.MonitoringAllow,
 		Checks: a.checks(), Draining: a.drain.Done(), Database: a.waits,
@@ -310,8 +310,8 @@ func (a *App) Handler() http.Handler {
 	return door.Handler()
 }
 
-// gitDoor is the way in for git over HTTP.
-func (a *App) gitDoor(endpoints []httpapi.Endpoint, throttle httpapi.Throttle) *githttp.Door {
+// gitServer is the way in for git over HTTP.
+func (a *App) gitServer(endpoints []httpapi.Endpoint, throttle httpapi.Throttle) *githttp.Server {
 	large := &httpapi.Server{Dialect: a.LFS.Dialect(), Endpoints: endpoints, Clock: a.Clock, Log: a.Log}
 	return githttp.New(githttp.Deps{
 		Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, DeployTokens: a.DeployTokens, DeployKeys: a.DeployKeys,

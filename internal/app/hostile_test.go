@@ -89,9 +89,9 @@ func TestDO09_NoValueOfAnyParameterIsAnError500(t *testing.T) {
 			secret = i.token(t, i.root, access.ScopeAPI)
 			w = send()
 		}
-		if e.Placed() && w.Code == http.StatusNotFound {
+		if e.InOwner() && w.Code == http.StatusNotFound {
 			missed++
-		} else if e.Placed() {
+		} else if e.InOwner() {
 			reached++
 		}
 		if w.Code >= 500 || (w.Code == http.StatusUnauthorized && e.Needs != access.BySecret) {

@@ -82,7 +82,7 @@ func TestDO05_EveryListIsBounded(t *testing.T) {
 		}
 		lists++
 		path := at(e, i.root.ID)
-		if e.Placed() || strings.HasPrefix(e.Path, "/groups/{id}") || strings.HasPrefix(e.Path, "/projects/{id}") {
+		if e.InOwner() || strings.HasPrefix(e.Path, "/groups/{id}") || strings.HasPrefix(e.Path, "/projects/{id}") {
 			path = i.path(t, e)
 		}
 		if whole := ofCode.Replace(e.Path); strings.HasPrefix(e.Path, "/projects/{id}/") && !strings.Contains(whole, "{") {

@@ -40,7 +40,7 @@ func TestTheMatrixOfRolesIsWhatTheHandlersDo(t *testing.T) {
 	}
 	rows := matrix(t, httpapi.Permissions(i.Endpoints()))
 	for _, e := range i.Endpoints() {
-		if !e.Placed() {
+		if !e.InOwner() {
 			continue
 		}
 		row, listed := rows[e.Method+" "+e.Shown()]
@@ -151,7 +151,7 @@ func TestPE01_NoChildIsFoundUnderAnotherParent(t *testing.T) {
 	}
 	children["job"] = job
 	for _, e := range i.v4() {
-		if !e.Placed() || strings.Count(e.Path, "{") < 2 {
+		if !e.InOwner() || strings.Count(e.Path, "{") < 2 {
 			continue
 		}
 		for kind, id := range children {

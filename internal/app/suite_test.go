@@ -228,7 +228,7 @@ func TestG1_EveryEndpointKeepsItsAbilityForEveryRankAndPresentation(t *testing.T
 				refused := w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden
 				rank := access.RankOf(access.Actor{Person: caller.Person()})
 				may := rank >= rule.From
-				if e.Placed() {
+				if e.InOwner() {
 					may = access.Holds(access.Actor{Person: caller.Person()}, e.Needs, access.Target{Visibility: access.Public})
 				}
 				switch {
@@ -259,7 +259,7 @@ func TestThePermissionMatrixIsWhatTheHandlersDo(t *testing.T) {
 	table := httpapi.Permissions(i.Endpoints())
 	for _, e := range i.Endpoints() {
 		rule, _ := access.RuleOf(e.Needs)
-		if e.Placed() {
+		if e.InOwner() {
 			continue // TestTheMatrixOfRolesIsWhatTheHandlersDo
 		}
 		if !strings.Contains(table, "`"+e.Method+" "+e.Shown()+"`") {
@@ -452,7 +452,7 @@ func TestPE09_HiddenEqualsMissing(t *testing.T) {
 	}
 	children := regexp.MustCompile(`\{[a-z_]+\}`)
 	for _, e := range i.v4() {
-		if !e.Placed() {
+		if !e.InOwner() {
 			continue
 		}
 		top, rest, _ := strings.Cut(e.Path, "/{id}")

@@ -76,6 +76,7 @@ func (f Fields) Err() error {
 type Error struct {
 	Kind    Kind
 	Text    string            // the whole message, in place of the kind's own words
+	Within  string            // the member of the message that holds Text, where clients look for it there
 	Reason  string            // said after the kind's own words
 	Subject string            // the noun that was not found, or that is asked for too often
 	Fields  Fields            // per attribute, for Rejected
@@ -124,6 +125,11 @@ func WithReason(kind Kind, format string, args ...any) error {
 // WithMessage replaces the kind's own words.
 func WithMessage(kind Kind, format string, args ...any) error {
 	return &Error{Kind: kind, Text: fmt.Sprintf(format, args...)}
+}
+
+// Within replaces the kind's own words by a message with one member.
+func Within(kind Kind, member, format string, args ...any) error {
+	return &Error{Kind: kind, Within: member, Text: fmt.Sprintf(format, args...)}
 }
 
 // NotFoundf names what was not found, or what the actor may not see.

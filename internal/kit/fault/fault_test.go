@@ -47,6 +47,7 @@ func TestEachFaultDescribesItself(t *testing.T) {
 		"User not found":  fault.NotFoundf("User"),
 		"not allowed":     fault.New(fault.Forbidden),
 		"key is invalid":  fault.Field("key", "is invalid"),
+		"no list":         fault.Within(fault.Rejected, "error", "no %s", "list"),
 	} {
 		if got := err.Error(); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -202,7 +202,7 @@ func Permissions(endpoints []Endpoint) string {
 	b.WriteString("\n## Endpoints of the instance\n\nA number is the status of the refusal.\n\n")
 	b.WriteString("| Endpoint | Ability | anonymous | signed in | administrator |\n|---|---|---|---|---|\n")
 	for _, e := range byPath(endpoints) {
-		if e.placed {
+		if e.inOwner {
 			continue
 		}
 		fmt.Fprintf(&b, "| `%s %s` | `%s` |", e.Method, e.Shown(), e.Needs)
@@ -214,7 +214,7 @@ func Permissions(endpoints []Endpoint) string {
 	b.WriteString("\n## Endpoints in groups and projects\n\nIn a public group or project: anonymous callers, callers without a role, each role.\n\n")
 	b.WriteString("| Endpoint | Ability | anonymous | signed in | guest | reporter | developer | maintainer | owner | administrator |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, e := range byPath(endpoints) {
-		if !e.placed {
+		if !e.inOwner {
 			continue
 		}
 		fmt.Fprintf(&b, "| `%s %s` | `%s` |", e.Method, e.Shown(), e.Needs)
@@ -257,7 +257,7 @@ var Standings = []Standing{
 }
 
 // InOwner reports whether the ability is about a group or project.
-func (e Endpoint) Placed() bool { return e.placed }
+func (e Endpoint) InOwner() bool { return e.inOwner }
 
 func holders(r access.Rule) string {
 	switch {

@@ -142,6 +142,8 @@ func message(f *fault.Error, words string) any {
 		return f.Fields
 	case len(f.Texts) > 0:
 		return f.Texts
+	case f.Within != "":
+		return map[string]string{f.Within: f.Text}
 	case f.Text != "":
 		return f.Text
 	case f.Subject != "":

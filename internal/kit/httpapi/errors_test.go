@@ -48,6 +48,7 @@ func TestEachFaultHasItsStatusAndText(t *testing.T) {
 		{fault.WithReason(fault.Gone, "no more"), 410, `{"message":"410 Gone - no more"}`},
 		{fault.New(fault.TooLarge), 413, `{"message":"413 Request Entity Too Large"}`},
 		{fault.New(fault.Unprocessable), 422, `{"message":"422 Unprocessable Entity"}`},
+		{fault.Within(fault.Rejected, "error", "no %s", "list"), 400, `{"message":{"error":"no list"}}`},
 		{fault.New(fault.TooMany), 429, `{"message":{"error":"This endpoint has been requested too many times. Try again later."}}`},
 		{fault.New(fault.Internal), 500, `{"message":"500 Internal Server Error"}`},
 		{fault.New(fault.Unavailable), 503, `{"message":"503 Service Unavailable"}`},

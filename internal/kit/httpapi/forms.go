@@ -62,6 +62,7 @@ type shaped interface{ forms() []reflect.Type }
 
 func (WithHeaders[T]) forms() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 func (DryRun[T]) forms() []reflect.Type      { return []reflect.Type{reflect.TypeFor[T]()} }
+func (NothingKept[T]) forms() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 func (Extended[T]) forms() []reflect.Type    { return []reflect.Type{reflect.TypeFor[T]()} }
 func (Later[R]) forms() []reflect.Type       { return []reflect.Type{reflect.TypeFor[R]()} }
 func (NoContentYet) forms() []reflect.Type   { return nil }

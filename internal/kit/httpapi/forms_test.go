@@ -30,7 +30,11 @@ func TestAnEitherIsWrittenAsTheFormThatItHolds(t *testing.T) {
 		func(context.Context, Call[None, struct{}]) (Either[cat, DryRun[dog]], error) {
 			return Either[cat, DryRun[dog]]{}.Other(DryRun[dog]{dog{"<rex>"}}), nil
 		})
-	d := open(t, tried,
+	told := Do(Spec{Route: "POST /tell", Needs: access.Anyone, Status: http.StatusCreated},
+		func(context.Context, Call[None, struct{}]) (Either[cat, NothingKept[dog]], error) {
+			return Either[cat, NothingKept[dog]]{}.Other(NothingKept[dog]{dog{"rex"}}), nil
+		})
+	d := open(t, tried, told,
 		answer("GET /one", pet{}.One(cat{9})),
 		answer("GET /other", pet{}.Other(dog{"<rex>"})),
 		answer("GET /within", map[string]pet{"pet": pet{}.One(cat{9})}),
@@ -44,6 +48,7 @@ func TestAnEitherIsWrittenAsTheFormThatItHolds(t *testing.T) {
 	wantJSON(t, d.do("GET", "/list"), http.StatusOK, `[{"name":"rex"},{"lives":7}]`)
 	wantJSON(t, d.do("GET", "/empty"), http.StatusOK, `[]`)
 	wantJSON(t, d.do("POST", "/try"), http.StatusOK, `{"name":"\u003crex\u003e"}`)
+	wantJSON(t, d.do("POST", "/tell"), http.StatusAccepted, `{"name":"rex"}`)
 	headed := d.do("GET", "/headed")
 	wantJSON(t, headed, http.StatusOK, `{"lives":9}`)
 	if headed.Header().Get("X-Own") != "1" {

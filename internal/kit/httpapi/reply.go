@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/cespare/xxhash/v2"
+
+	"stithy/internal/kit/fault"
+	"stithy/internal/platform/fairshare"
 )
 
 // NoContent is the reply of an endpoint that has nothing to say.
@@ -26,7 +29,12 @@ type NoContentYet struct{}
 // whether it could.
 type DryRun[T any] struct{ Body T }
 
-func (d DryRun[T]) tried() any { return d.Body }
+func (d DryRun[T]) instead() (int, any) { return http.StatusOK, d.Body }
+
+// NothingKept is the reply of an endpoint that creates, when it did as it was told and there was nothing to create.
+type NothingKept[T any] struct{ Body T }
+
+func (n NothingKept[T]) instead() (int, any) { return http.StatusAccepted, n.Body }
 
 // Accepted is the body of a reply whose work goes on after the answer.
 type Accepted struct {
@@ -57,6 +65,13 @@ func (d Date) MarshalJSON() ([]byte, error) {
 
 // Day is an optional day.
 func Day(t *time.Time) *Date { return (*Date)(t) }
+
+// put keeps a buffer for the next answer, unless it is one of the few that are large.
+func (b *buffers) put(used *buffer) {
+	if used.Cap() <= largeAnswer {
+		b.pool.Put(used)
+	}
+}
 
 type buffer struct {
 	bytes.Buffer
@@ -101,8 +116,8 @@ func writeV4(ctx context.Context, x *Request, reply any) error {
 	if w, ok := reply.(waiting); ok {
 		return x.wait(ctx, w.untyped())
 	}
-	if n, ok := reply.(interface{ tried() any }); ok {
-		status, reply = http.StatusOK, n.tried()
+	if n, ok := reply.(interface{ instead() (int, any) }); ok {
+		status, reply = n.instead()
 	}
 	if _, none := reply.(NoContentYet); none {
 		x.W.WriteHeader(http.StatusNoContent)
@@ -127,12 +142,19 @@ func writeV4(ctx context.Context, x *Request, reply any) error {
 		list.writeHeaders(x.W.Header(), x.here())
 	}
 	buf := x.s.buffers.pool.Get().(*buffer)
-	defer x.s.buffers.pool.Put(buf)
+	defer x.s.buffers.put(buf)
 	buf.Reset()
 	if err := buf.enc.Encode(reply); err != nil {
 		return err
 	}
 	body := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	if len(body) > largeAnswer {
+		release, err := x.takeLarge(ctx)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	h := x.W.Header()
 	h["Content-Type"] = jsonType
 	if status == http.StatusOK && (x.R.Method == http.MethodGet || x.R.Method == http.MethodHead) {
@@ -148,6 +170,24 @@ func writeV4(ctx context.Context, x *Request, reply any) error {
 	x.W.WriteHeader(status)
 	_, _ = x.W.Write(body)
 	return nil
+}
+
+// A large answer is held until its client has read it. There are so many at a time, of which one caller has half.
+const (
+	largeAnswer  = 512 << 10 // bytes, from which an answer is one
+	largeAnswers = 32
+	largeWait    = time.Second
+)
+
+// takeLarge waits for its turn to give a large answer. It waits little, as the answer is there meanwhile.
+func (x *Request) takeLarge(ctx context.Context) (release func(), err error) {
+	ctx, cancel := context.WithTimeout(fairshare.With(ctx, x.Actor.Caller()), largeWait)
+	defer cancel()
+	if release, err = x.s.large.Take(ctx, ""); err != nil {
+		x.W.Header().Set("Retry-After", "10")
+		err = fault.New(fault.TooMany)
+	}
+	return release, err
 }
 
 var (

@@ -3,6 +3,9 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -79,4 +82,43 @@ func TestMomentsAndDaysAreWrittenAsV4WritesThem(t *testing.T) {
 	d := open(t, answer("GET /things", reply{At: Time(moment), On: Date(moment), Maybe: At(&moment), Absent: At(nil), Day: Day(&moment), Never: Day(nil)}))
 	wantJSON(t, d.do("GET", "/things"), http.StatusOK,
 		`{"at":"2024-02-03T03:05:06.789Z","on":"2024-02-03","maybe":"2024-02-03T03:05:06.789Z","absent":null,"day":"2024-02-03","never":null}`)
+}
+
+// stalled is a client that reads nothing until it is let go on.
+type stalled struct {
+	*httptest.ResponseRecorder
+	begun, goOn chan struct{}
+}
+
+func (s *stalled) Write(b []byte) (int, error) {
+	s.begun <- struct{}{}
+	<-s.goOn
+	return s.ResponseRecorder.Write(b)
+}
+
+// DO-08: an answer is held until it is read, so one caller has few of those that are large.
+func TestOneCallerReadsAFewLargeAnswersAtATime(t *testing.T) {
+	t.Parallel()
+	d := open(t, answer("GET /large", strings.Repeat("x", largeAnswer)))
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	var readers sync.WaitGroup
+	for range largeAnswers / 2 {
+		w := &stalled{httptest.NewRecorder(), begun, goOn}
+		readers.Go(func() {
+			d.handler.ServeHTTP(w, entered(httptest.NewRequest(http.MethodGet, "/api/v4/large", nil)))
+			wantStatus(t, w.ResponseRecorder, http.StatusOK)
+		})
+	}
+	for range largeAnswers / 2 {
+		<-begun
+	}
+	w := d.do("GET", "/large")
+	wantStatus(t, w, http.StatusTooManyRequests)
+	if w.Header().Get("Retry-After") == "" {
+		t.Error("a refused client is not told when to come again")
+	}
+	wantStatus(t, d.do("GET", "/large", token("member")), http.StatusOK)
+	close(goOn)
+	readers.Wait()
+	wantStatus(t, d.do("GET", "/large"), http.StatusOK)
 }

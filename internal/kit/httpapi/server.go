@@ -51,6 +51,7 @@ type Server struct {
 	dialect Dialect
 	router  *router
 	buffers *buffers
+	large   *fairshare.Slots
 	expose  string
 }
 
@@ -71,6 +72,7 @@ func (s *Server) Handler() *Handler {
 		}
 	}
 	s.router, s.buffers = newRouter(own), newBuffers()
+	s.large = fairshare.New(largeAnswers, largeAnswers)
 	s.expose = strings.Join(append([]string{
 		"Link", "X-Total", "X-Total-Pages", "X-Per-Page", "X-Page", "X-Next-Page", "X-Prev-Page",
 	}, s.ExposeHeaders...), ", ")

@@ -68,7 +68,7 @@ type Endpoint struct {
 	pattern string   // the path as the router takes it
 	names   []string // of the path's parameters
 	dialect *Dialect // nil is v4
-	placed  bool     // the ability is about a group or project, the subject
+	inOwner bool     // the ability is about a group or project, the subject
 	binder  binder
 	run     func(ctx context.Context, x *Request) (any, error)
 }
@@ -102,7 +102,7 @@ func On[S, P, R any](
 func (x *Request) prepare(ctx context.Context, params any, load func() (any, error)) error {
 	e, fields := x.Endpoint, reflect.ValueOf(params).Elem()
 	early := !e.AfterParams
-	if early && !e.placed {
+	if early && !e.inOwner {
 		if err := access.Check(x.Actor, e.Needs); err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (x *Request) prepare(ctx context.Context, params any, load func() (any, err
 	if err != nil {
 		return err
 	}
-	if early && e.placed {
+	if early && e.inOwner {
 		if err := checkIn(x.Actor, e.Needs, subject); err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ type Admitted interface {
 }
 
 func (e Endpoint) check(a access.Actor, subject any) error {
-	if e.placed {
+	if e.inOwner {
 		return checkIn(a, e.Needs, subject)
 	}
 	return access.Check(a, e.Needs)
@@ -177,7 +177,7 @@ func newEndpoint(spec Spec, subject, params, reply reflect.Type) Endpoint {
 	if spec.Status == 0 {
 		spec.Status = http.StatusOK
 	}
-	e := Endpoint{Spec: spec, Method: method, Reply: reply, placed: rule.Level != access.OnInstance}
+	e := Endpoint{Spec: spec, Method: method, Reply: reply, inOwner: rule.Level != access.OnInstance}
 	if forms := formsOf(reply); len(forms) == 1 {
 		e.Reply = forms[0]
 	}
@@ -206,7 +206,7 @@ func newEndpoint(spec Spec, subject, params, reply reflect.Type) Endpoint {
 		e.Path += "/" + shown
 		e.pattern += "/" + pattern
 	}
-	if e.placed && !subject.Implements(reflect.TypeFor[InOwner]()) && !subject.Implements(reflect.TypeFor[Admitted]()) {
+	if e.inOwner && !subject.Implements(reflect.TypeFor[InOwner]()) && !subject.Implements(reflect.TypeFor[Admitted]()) {
 		panic("httpapi: " + spec.Route + " needs " + string(spec.Needs) + " in a subject that is no group or project")
 	}
 	e.binder = binderOf(params, e.names)
