@@ -33,6 +33,8 @@ type List struct {
 	limit   int
 	offset  int
 	replan  bool
+	details fragment // selected of the rows of the page
+	joined  fragment // to them
 }
 
 // Key is one expression of an order. It must not be null in any row: a comparison with null is neither true nor false,
@@ -127,13 +129,27 @@ func (l *List) Replan() *List {
 	return l
 }
 
+// Details sets what is selected of the rows that the page has: they are found by the columns of the list, as page, and the
+// table expression is joined to them. What is large is read neither of rows that are skipped nor to sort it.
+func (l *List) Details(join, columns fragment) *List {
+	l.joined, l.details = join, columns
+	return l
+}
+
 // SQL returns the query and its arguments.
 func (l *List) SQL() (string, []any) {
 	if len(l.keys) == 0 {
 		panic("postgres: a list needs an order")
 	}
 	var w writer
+	if l.details == "" {
+		w.list(l)
+		return w.statement(l)
+	}
+	w.text("select ", string(l.details), " from (")
 	w.list(l)
+	w.text(") page ", string(l.joined))
+	w.order(l.keys)
 	return w.statement(l)
 }
 
@@ -172,15 +188,19 @@ func (w *writer) list(l *List) {
 		w.and(len(l.where) == 0)
 		w.keyset(l.keys, l.after)
 	}
-	for i, key := range l.keys {
+	w.order(l.keys)
+	w.limit(l.limit)
+	if l.offset > 0 {
+		w.text(" offset ", w.arg(l.offset))
+	}
+}
+
+func (w *writer) order(keys []Key) {
+	for i, key := range keys {
 		w.text(separator(i, " order by ", ", "), string(key.Expr))
 		if key.Desc {
 			w.text(" desc")
 		}
-	}
-	w.limit(l.limit)
-	if l.offset > 0 {
-		w.text(" offset ", w.arg(l.offset))
 	}
 }
 

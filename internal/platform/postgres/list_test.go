@@ -31,6 +31,14 @@ func TestAListBecomesOneStatement(t *testing.T) {
 		args []any
 	}{
 		{
+			"what is large of one page",
+			postgres.From("users u").Columns("u.id").Where("u.state = ?", "x").Order(size, id).Limit(2).Offset(4).
+				Details("join users u on u.id = page.id", "u.id, left(u.note, 5) as note"),
+			"select u.id, left(u.note, 5) as note from (select u.id from users u where (u.state = $1) order by u.size desc, u.id limit 2 offset $2) page" +
+				" join users u on u.id = page.id order by u.size desc, u.id",
+			[]any{"x", 4},
+		},
+		{
 			"the first of each",
 			postgres.From("unnest(?::bigint[]) o(id)", []int64{1, 2}).
 				Each(postgres.From("users u").Columns("u.id").Where("u.group_id = o.id and u.state = ?", "x").Order(id).After(7).Limit(3), "u").
