@@ -34,6 +34,19 @@ func role(ctx context.Context, q postgres.Querier, sql string, userID, placeID i
 	return postgres.Value[access.Role](ctx, q, sql, userID, today, placeID)
 }
 
+// RolesOnProject are the highest roles that some people have in a project, of those who have one.
+func RolesOnProject(ctx context.Context, q postgres.Querier, userIDs []int64, projectID int64, today time.Time) (map[int64]access.Role, error) {
+	rows, err := postgres.All[struct {
+		UserID int64
+		Role   access.Role
+	}](ctx, q, sqlRolesOnProject, userIDs, today, projectID)
+	roles := make(map[int64]access.Role, len(rows))
+	for _, r := range rows {
+		roles[r.UserID] = r.Role
+	}
+	return roles, err
+}
+
 // IsIn reports whether a person is a member of one of some groups itself, not
 // only of one above.
 func IsIn(ctx context.Context, q postgres.Querier, userID int64, groupIDs []int64, today time.Time) (bool, error) {

@@ -2,6 +2,7 @@ package grant_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -296,6 +297,17 @@ func TestTheSQLRoleEqualsASlowReferenceCalculation(t *testing.T) {
 			check(rolesInProjects, f.projects, func(p *place) (access.Role, error) {
 				return grant.OnProject(t.Context(), tx, user, p.id, today)
 			})
+		}
+		for _, p := range f.projects {
+			want := map[int64]access.Role{}
+			for _, user := range f.users {
+				if role := f.role(user, p); role > access.NoRole {
+					want[user] = role
+				}
+			}
+			if got, err := grant.RolesOnProject(t.Context(), tx, f.users, p.id, today); err != nil || !maps.Equal(got, want) {
+				t.Fatalf("in the project %d: got %v, %v, want %v\n%s", p.id, got, err, want, f)
+			}
 		}
 	}
 	for _, role := range append(access.Roles, access.NoRole, access.MinimalAccess) {

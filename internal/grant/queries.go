@@ -46,4 +46,17 @@ const (
 	sqlRoleOnNamespace = `select ` + NamespaceRole + ` from namespaces n where n.id = $3`
 	sqlIsIn            = `select exists (select 1 from members m where m.user_id = $1 and m.namespace_id = any($3::bigint[]) and ` + live + `)`
 	sqlRoleOnProject   = `select ` + ProjectRole + ` from projects p join namespaces n on n.id = p.namespace_id where p.id = $3`
+
+	// The same as ProjectRole for the people $1 at once.
+	sqlRolesOnProject = `
+select r.user_id, max(r.access_level) as role from projects p join namespaces n on n.id = p.namespace_id cross join lateral (
+	select m.user_id, m.access_level from members m
+	where m.user_id = any($1::bigint[]) and (m.project_id = p.id or m.namespace_id = any(n.lineage)) and ` + live + `
+	union all
+	select m.user_id, least(s.access_level, m.access_level) from shares s join namespaces g on g.id = s.group_id
+		join members m on m.user_id = any($1::bigint[]) and m.namespace_id = any(g.lineage) and m.access_level > 5
+	where (s.project_id = p.id or s.namespace_id = any(n.lineage)) and (s.expires_at is null or s.expires_at > $2::date) and ` + live + `
+	union all
+	select n.owner_id, 50 where n.owner_id = any($1::bigint[])
+) r where p.id = $3 and r.access_level > 5 group by r.user_id`
 )

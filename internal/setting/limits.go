@@ -47,6 +47,7 @@ var rates = map[string]rate{
 	"project_testing_integration":             {period: time.Minute, fixed: 5},
 	"bulk_import":                             {period: time.Minute, fixed: 6},
 	"user_sign_in":                            {period: 10 * time.Minute, fixed: 5},
+	"issues_update":                           {period: time.Minute, fixed: 600},
 	"user_sign_up":                            {period: time.Minute, fixed: 20},
 	"username_exists":                         {period: time.Minute, fixed: 20},
 	"email_verification":                      {period: 10 * time.Minute, fixed: 10},

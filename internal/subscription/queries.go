@@ -1,7 +1,9 @@
 package subscription
 
 const (
-	sqlSet   = `insert into subscriptions (kind, subject_id, user_id, created_at) values ($1, $2, $3, $4) on conflict do nothing`
+	sqlSet    = `insert into subscriptions (kind, subject_id, user_id, created_at) values ($1, $2, $3, $4) on conflict do nothing`
+	sqlSetAll = `
+insert into subscriptions (kind, subject_id, user_id, created_at) select $1, $2, unnest($3::bigint[]), $4 on conflict do nothing`
 	sqlUnset = `delete from subscriptions where kind = $1 and subject_id = $2 and user_id = $3`
 	sqlMerge = `
 insert into subscriptions (kind, subject_id, user_id, created_at)

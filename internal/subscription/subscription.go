@@ -25,6 +25,12 @@ func Set(ctx context.Context, tx pgx.Tx, kind Kind, subjectID, userID int64, now
 	return changes(tx.Exec(ctx, sqlSet, kind, subjectID, userID, now))
 }
 
+// SetAll gives some people a subscription.
+func SetAll(ctx context.Context, tx pgx.Tx, kind Kind, subjectID int64, userIDs []int64, now time.Time) error {
+	_, err := tx.Exec(ctx, sqlSetAll, kind, subjectID, userIDs, now)
+	return err
+}
+
 // Unset takes a person's subscription away, and reports whether they had one.
 func Unset(ctx context.Context, tx pgx.Tx, kind Kind, subjectID, userID int64) (changed bool, err error) {
 	return changes(tx.Exec(ctx, sqlUnset, kind, subjectID, userID))

@@ -44,6 +44,9 @@ const (
 
 	ReadGroupIssues Ability = "read_group_issues"
 
+	ReadGroupBoards  Ability = "read_group_boards"
+	AdminGroupBoards Ability = "admin_group_boards"
+
 	ReadGroupMilestones  Ability = "read_group_milestones"
 	AdminGroupMilestones Ability = "admin_group_milestones"
 	AdminGroupBadges     Ability = "admin_group_badges"
@@ -109,6 +112,7 @@ const (
 	EditIssues             Ability = "edit_issues"
 	PlanIssues             Ability = "plan_issues"
 	SubscribeToIssues      Ability = "subscribe_to_issues"
+	MarkIssues             Ability = "mark_issues"
 	DeleteIssues           Ability = "delete_issues"
 
 	ReadNotes         Ability = "read_notes"
@@ -117,6 +121,9 @@ const (
 	EditNotes         Ability = "edit_notes"
 	AdminNotes        Ability = "admin_notes"
 	AwardEmoji        Ability = "award_emoji"
+
+	ReadProjectBoards  Ability = "read_project_boards"
+	AdminProjectBoards Ability = "admin_project_boards"
 
 	ReadProjectMilestones  Ability = "read_project_milestones"
 	AdminProjectMilestones Ability = "admin_project_milestones"
@@ -195,6 +202,8 @@ var Policy = []Rule{
 	{Ability: AdminGroupLabels, Level: InGroup, From: Member, Role: Reporter, Meaning: "manage the labels of a group"},
 	{Ability: SubscribeInGroup, Level: InGroup, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "subscribe to labels in a group"},
 	{Ability: ReadGroupIssues, Level: InGroup, Role: Guest, PublicToo: true, Read: true, Meaning: "list the issues of a group's projects"},
+	{Ability: ReadGroupBoards, Level: InGroup, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "see the issue boards of a group"},
+	{Ability: AdminGroupBoards, Level: InGroup, From: Member, Role: Reporter, Meaning: "manage the issue boards of a group"},
 	{Ability: ReadGroupMilestones, Level: InGroup, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "see the milestones of a group"},
 	{Ability: AdminGroupMilestones, Level: InGroup, From: Member, Role: Reporter, Meaning: "manage the milestones of a group"},
 	{Ability: AdminGroupBadges, Level: InGroup, From: Member, Role: Owner, Meaning: "manage the badges of a group"},
@@ -239,6 +248,7 @@ var Policy = []Rule{
 	{Ability: EditIssues, Level: InProject, Of: Issues, From: Member, Role: Guest, PublicToo: true, Meaning: "change one's own issues; reporters change all"},
 	{Ability: PlanIssues, Level: InProject, Of: Issues, From: Member, Role: Reporter, Meaning: "sort, assign, move and link issues, and track their time"},
 	{Ability: SubscribeToIssues, Level: InProject, Of: Issues, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "subscribe to issues"},
+	{Ability: MarkIssues, Level: InProject, Of: Issues, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "put issues on one's own list of to-dos"},
 	{Ability: DeleteIssues, Level: InProject, Of: Issues, From: Member, Role: Owner, Meaning: "delete issues"},
 	{Ability: ReadNotes, Level: InProject, Of: Issues, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "read what is said about issues"},
 	{Ability: ReadInternalNotes, Level: InProject, Of: Issues, From: Member, Role: Reporter, Read: true, Meaning: "read and write internal notes"},
@@ -246,6 +256,8 @@ var Policy = []Rule{
 	{Ability: EditNotes, Level: InProject, Of: Issues, From: Member, Role: Guest, PublicToo: true, Meaning: "change one's own comments; maintainers change all"},
 	{Ability: AdminNotes, Level: InProject, Of: Issues, From: Member, Role: Maintainer, Meaning: "change and delete comments of others"},
 	{Ability: AwardEmoji, Level: InProject, Of: Issues, From: Member, Role: Guest, PublicToo: true, Meaning: "give emoji to issues and comments"},
+	{Ability: ReadProjectBoards, Level: InProject, Of: Issues, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "see the issue boards of a project"},
+	{Ability: AdminProjectBoards, Level: InProject, Of: Issues, From: Member, Role: Reporter, Meaning: "manage the issue boards of a project"},
 	{Ability: ReadProjectMilestones, Level: InProject, Of: Planning, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "see the milestones of a project"},
 	{Ability: AdminProjectMilestones, Level: InProject, Of: Planning, From: Member, Role: Reporter, Meaning: "manage the milestones of a project"},
 	{Ability: AdminProjectBadges, Level: InProject, From: Member, Role: Maintainer, Meaning: "manage the badges of a project"},
