@@ -76,7 +76,7 @@ const maxBody = 2 << 20
 func (s *Service) Endpoints() []httpapi.Endpoint {
 	const (
 		one   = "/projects/{id}/issues/{issue_iid:digits}"
-		cut   = "Descriptions are cut after 65,536 characters, and those of labels after 255; a search looks at the first 100 characters of its text and the first 10,000 of a description."
+		cut   = "Descriptions are cut after 65,536 characters, and after 1,000 when those of the page take two megabytes; those of labels after 255; a search looks at the first 100 characters of its text and the first 10,000 of a description."
 		plans = "403 to who is neither a reporter nor the author or an assignee"
 	)
 	projects := s.deps.Projects
@@ -101,13 +101,14 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 		}, s.handleCountOfProject),
 		project.On(projects, httpapi.Spec{
 			Route: "POST /projects/{id}/issues", Needs: access.CreateIssues, Status: http.StatusCreated, Summary: "Create an issue.", MaxBody: maxBody,
-			Limit: "issues_create",
+			Limit: "issues_create", Note: "Lines of the description that are commands, like /label ~bug, are done with the rights of the caller and taken out of it.",
 		}, s.handleCreate),
 		On(s, httpapi.Spec{Route: "GET " + one, Needs: access.ReadIssues, Summary: "Show an issue."}, s.handleGet),
-		On(s, httpapi.Spec{Route: "PUT " + one, Needs: access.EditIssues, Summary: "Change an issue.", ExtraRefusals: plans, MaxBody: maxBody}, s.handleUpdate),
+		On(s, httpapi.Spec{Route: "PUT " + one, Needs: access.EditIssues, Summary: "Change an issue.", ExtraRefusals: plans, MaxBody: maxBody, Limit: "issues_update"}, s.handleUpdate),
 		On(s, httpapi.Spec{Route: "DELETE " + one, Needs: access.DeleteIssues, Summary: "Delete an issue."}, s.handleDelete),
 		On(s, httpapi.Spec{
 			Route: "PUT " + one + "/reorder", Needs: access.EditIssues, Summary: "Put an issue before or after another of its project.", ExtraRefusals: plans,
+			Limit: "issues_update",
 		}, s.handleReorder),
 		On(s, httpapi.Spec{
 			Route: "POST " + one + "/move", Needs: access.CreateIssues, Status: http.StatusCreated, Summary: "Move an issue to another project.",

@@ -11,6 +11,7 @@ import (
 	"stithy/internal/label"
 	"stithy/internal/milestone"
 	"stithy/internal/owner"
+	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
 	"stithy/internal/user"
 )
@@ -208,15 +209,9 @@ func (s *Service) webURL(p *project.Project, i *Issue) string {
 	return fmt.Sprintf("%s/%s/-/issues/%d", s.deps.ExternalURL, p.FullPath(), i.IID)
 }
 
-// labelsOf are the labels of an issue by name.
+// labelsOf are the labels of an issue as the API shows them: their names, or all that is known of them.
 func labelsOf(x around, i *Issue, details bool) any {
-	all := make([]label.Label, 0, len(i.LabelIDs))
-	for _, id := range i.LabelIDs {
-		if l, known := x.labels[id]; known && x.inherits(i.ProjectID, l.NamespaceID) {
-			all = append(all, l)
-		}
-	}
-	slices.SortFunc(all, func(a, b label.Label) int { return strings.Compare(a.Name, b.Name) })
+	all := x.labelsOf(i)
 	if details {
 		forms := make([]label.Details, len(all))
 		for n, l := range all {
@@ -263,6 +258,26 @@ func (s *Service) full(x around, i *Issue, from string, details bool) issueForm 
 	this := fmt.Sprintf("%s/issues/%d", self, i.IID)
 	form.Links = linksForm{Self: this, Notes: this + "/notes", AwardEmoji: this + "/award_emoji", Project: self}
 	return form
+}
+
+// Form is an issue as lists of other things show it.
+type Form = issueForm
+
+// Forms are some issues by their ids, for an actor who may read them, as they are seen from nowhere.
+func (s *Service) Forms(ctx context.Context, a access.Actor, ids []int64) (map[int64]Form, error) {
+	forms := make(map[int64]Form, len(ids))
+	if len(ids) == 0 {
+		return forms, nil
+	}
+	all, err := postgres.All[Issue](ctx, s.deps.DB, sqlListed, ids)
+	if err != nil {
+		return nil, err
+	}
+	x, err := s.gather(ctx, a, nil, all...)
+	for n := range all {
+		forms[all[n].ID] = s.full(x, &all[n], "", false)
+	}
+	return forms, err
 }
 
 // show presents a single issue of a project.

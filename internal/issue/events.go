@@ -29,10 +29,11 @@ type Event struct {
 	Project *project.Project
 	Issue   Issue
 	Before  Issue            // of Updated and Timed
-	Other   *Issue           // of Moved and Cloned: what came of it; of Linked and Cut: the other one
+	Other   *Issue           // of Moved and Cloned: what came of it; of Linked and Cut: the other one; of Updated: what it was found to be a duplicate of
 	In      *project.Project // of Other
 	Kind    LinkKind         // of Linked and Cut
 	Notes   bool             // of Cloned: with what was said
+	SpentOn *time.Time       // of Timed: the day of the time that was spent, where it is another than today
 }
 
 // EventName is the act.

@@ -710,6 +710,56 @@ func TestWhatIssuesKeptFromAGroupThatTheirProjectLeftIsNotShown(t *testing.T) {
 			t.Errorf("%s: %s", path, r.Body)
 		}
 	}
+	// Nor is it guessed by asking for it.
+	for _, in := range []string{fmt.Sprintf("/groups/%d/issues?", w.group.ID), of(p) + "?", "/issues?scope=all&", fmt.Sprintf("/issues?author_id=%d&scope=all&", w.root.ID)} {
+		for query, want := range map[string]int{"labels=secret": 0, "milestone=secret": 0, "not[labels]=secret": 1, "not[milestone]=secret": 1, "labels=own": 1} {
+			if got := titles(t, root.Do(t, "GET", in+query, nil)); len(got) != want {
+				t.Errorf("%s%s finds %v", in, query, got)
+			}
+		}
+	}
+}
+
+func TestASearchInAllProjectsNeedsWhatAnIndexKnows(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.create(t, "A door, a gate!")
+	for _, in := range []string{fmt.Sprintf("/groups/%d/issues?", w.group.ID), "/issues?scope=all&", "/issues_statistics?scope=all&"} {
+		w.reporter(t).Do(t, "GET", in+"search=a+d!!", nil).WantStatus(t, http.StatusBadRequest)
+		w.reporter(t).Do(t, "GET", in+"search=door,", nil).WantStatus(t, http.StatusOK)
+	}
+	for _, in := range []string{of(w.project) + "?", "/issues?"} { // of one project, or of one person
+		if got := titles(t, w.reporter(t).Do(t, "GET", in+"search=r,", nil)); !slices.Equal(got, []string{"A door, a gate!"}) {
+			t.Errorf("%s finds %v", in, got)
+		}
+	}
+}
+
+// Whoever links two issues and whoever cuts the link hold both in the same order.
+func TestManyLinkAndCutOnePair(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	pair := []made{w.create(t, "x"), w.create(t, "y")}
+	var all sync.WaitGroup
+	for n := range 8 {
+		all.Go(func() {
+			from, to := pair[n%2], pair[1-n%2]
+			for range 6 {
+				r := w.reporter(t).Do(t, "POST", from.path()+"/links", map[string]any{"target_project_id": w.project.ID, "target_issue_iid": to.IID})
+				for _, l := range httpapitest.JSON[[]struct {
+					ID int64 `json:"issue_link_id"`
+				}](t, w.reporter(t).Do(t, "GET", from.path()+"/links", nil)) {
+					if cut := w.reporter(t).Do(t, "DELETE", fmt.Sprintf("%s/links/%d", from.path(), l.ID), nil); cut.Status >= 500 {
+						t.Errorf("cut: %d %s", cut.Status, cut.Body)
+					}
+				}
+				if r.Status >= 500 {
+					t.Errorf("link: %d %s", r.Status, r.Body)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // Who waits for an issue that another changes sees what became of it.
@@ -759,4 +809,16 @@ func TestDO05_APageOfIssuesHoldsABoundedText(t *testing.T) {
 		t.Errorf("it is shown with %d", len(*got.Description))
 	}
 	w.As(t, w.people[access.Owner]).Do(t, "POST", of(w.project), map[string]any{"title": "last", "iid": 1<<30 + 1}).WantStatus(t, http.StatusBadRequest)
+
+	// All of a page share two megabytes, of which none takes more than it is shown with.
+	for range 10 {
+		w.create(t, "x", map[string]any{"description": strings.Repeat("\U0001F525", 200_000)})
+	}
+	shown := 0
+	for _, i := range httpapitest.JSON[[]made](t, w.reporter(t).Do(t, "GET", of(w.project), nil)) {
+		shown += len(*i.Description)
+	}
+	if shown < 1<<20 || shown > 2<<20+10*4000 {
+		t.Errorf("a page holds %d bytes of descriptions", shown)
+	}
 }

@@ -107,38 +107,74 @@ func (s *Service) AddLink(ctx context.Context, by access.Actor, p *project.Proje
 		return nil, nil, errNoTarget
 	case err != nil:
 		return nil, nil, err
+	}
+	var l *Link
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
+		l, err = s.addLink(ctx, tx, by, Placed{Project: p, Issue: i}, Placed{Project: to, Issue: target}, kind)
+		return err
+	})
+	return l, target, err
+}
+
+// addLink links an issue to another that the actor may read.
+func (s *Service) addLink(ctx context.Context, tx pgx.Tx, by access.Actor, from, to Placed, kind LinkKind) (*Link, error) {
+	i, target := from.Issue, to.Issue
+	switch {
 	case !access.Holds(by, access.PlanIssues, to.Target()):
-		return nil, nil, errMayNotLink
+		return nil, errMayNotLink
 	case target.ID == i.ID:
-		return nil, nil, fault.WithMessage(fault.Unprocessable, "#%s cannot be added: cannot be related to itself", strconv.Itoa(iid))
+		return nil, fault.WithMessage(fault.Unprocessable, "#%s cannot be added: cannot be related to itself", strconv.Itoa(target.IID))
 	}
 	source, sink := i.ID, target.ID
 	if kind == BlockedBy {
 		source, sink, kind = target.ID, i.ID, Blocks
 	}
-	var l Link
-	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		if locked, err := postgres.All[Issue](ctx, tx, sqlLockByID, []int64{i.ID, target.ID}); err != nil {
-			return err
-		} else if len(locked) < 2 {
-			return errNoTarget // one of them went meanwhile
+	if locked, err := postgres.Values[int64](ctx, tx, sqlHoldAll, []int64{i.ID, target.ID}); err != nil {
+		return nil, err
+	} else if len(locked) < 2 {
+		return nil, errNoTarget // one of them went meanwhile
+	}
+	for _, id := range []int64{i.ID, target.ID} {
+		if n, err := postgres.Value[int](ctx, tx, sqlCountLinks, id); err != nil {
+			return nil, err
+		} else if n >= maxLinks {
+			return nil, errManyLinks
 		}
-		for _, id := range []int64{i.ID, target.ID} {
-			if n, err := postgres.Value[int](ctx, tx, sqlCountLinks, id); err != nil {
-				return err
-			} else if n >= maxLinks {
-				return errManyLinks
-			}
-		}
-		l, err = postgres.One[Link](ctx, tx, sqlInsertLink, source, sink, kind, s.deps.Clock.Now())
-		if err != nil {
-			return postgres.Faults{"issue_links_pair_key": errLinked}.Translate(err)
-		}
-		return s.deps.Bus.Publish(ctx, tx, Event{
-			Action: Linked, By: by, At: l.CreatedAt, Project: p, Issue: *i, Other: target, In: to, Kind: l.As(i.ID),
-		})
+	}
+	l, err := postgres.One[Link](ctx, tx, sqlInsertLink, source, sink, kind, s.deps.Clock.Now())
+	if err != nil {
+		return nil, postgres.Faults{"issue_links_pair_key": errLinked}.Translate(err)
+	}
+	return &l, s.deps.Bus.Publish(ctx, tx, Event{
+		Action: Linked, By: by, At: l.CreatedAt, Project: from.Project, Issue: *i, Other: target, In: to.Project, Kind: l.As(i.ID),
 	})
-	return &l, target, err
+}
+
+// duplicate closes an issue that is another once more, which the actor may read. The two are linked where the actor may do that.
+func (s *Service) duplicate(ctx context.Context, tx pgx.Tx, by access.Actor, at, of Placed) error {
+	i, err := Lock(ctx, tx, by, at.Project, at.Issue.IID)
+	if err != nil {
+		return err
+	}
+	if !RightsOf(by, at.Project, i).Edit {
+		return fault.New(fault.Forbidden)
+	}
+	before := *i
+	i.setClosed(true, by.ID(), s.deps.Clock.Now())
+	i.DuplicateOfID = &of.Issue.ID
+	if err := s.save(ctx, tx, Event{Action: Updated, By: by, Project: at.Project, Before: before, Other: of.Issue, In: of.Project}, i, nil); err != nil {
+		return err
+	}
+	if _, err := postgres.One[Link](ctx, tx, sqlLinkOf, i.ID, of.Issue.ID); !errors.Is(err, postgres.ErrNoRows) {
+		return err
+	}
+	if !access.Holds(by, access.PlanIssues, at.Target()) || !access.Holds(by, access.PlanIssues, of.Target()) {
+		return nil
+	}
+	if _, err = s.addLink(ctx, tx, by, Placed{Project: at.Project, Issue: i}, of, RelatesTo); errors.Is(err, errManyLinks) {
+		err = nil
+	}
+	return err
 }
 
 // RemoveLink cuts a link of an issue.
@@ -147,19 +183,28 @@ func (s *Service) RemoveLink(ctx context.Context, by access.Actor, p *project.Pr
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if !access.Holds(by, access.PlanIssues, in.Target()) {
-		return nil, nil, nil, errNoLink
-	}
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		done, err := tx.Exec(ctx, sqlDeleteLink, l.ID)
-		if err != nil {
-			return err
-		} else if done.RowsAffected() == 0 {
-			return errNoLink // somebody else cut it meanwhile
-		}
-		return s.deps.Bus.Publish(ctx, tx, Event{
-			Action: Cut, By: by, At: s.deps.Clock.Now(), Project: p, Issue: *i, Other: other, In: in, Kind: l.As(i.ID),
-		})
+		return s.removeLink(ctx, tx, by, Placed{Project: p, Issue: i}, Placed{Project: in, Issue: other}, l)
 	})
 	return l, other, in, err
+}
+
+// removeLink cuts a link of an issue to another that the actor may read.
+func (s *Service) removeLink(ctx context.Context, tx pgx.Tx, by access.Actor, from, to Placed, l *Link) error {
+	if !access.Holds(by, access.PlanIssues, to.Target()) {
+		return errNoLink
+	}
+	// Issues are held before their links, by everyone.
+	if _, err := tx.Exec(ctx, sqlHoldAll, []int64{l.SourceID, l.TargetID}); err != nil {
+		return err
+	}
+	done, err := tx.Exec(ctx, sqlDeleteLink, l.ID)
+	if err != nil {
+		return err
+	} else if done.RowsAffected() == 0 {
+		return errNoLink // somebody else cut it meanwhile
+	}
+	return s.deps.Bus.Publish(ctx, tx, Event{
+		Action: Cut, By: by, At: s.deps.Clock.Now(), Project: from.Project, Issue: *from.Issue, Other: to.Issue, In: to.Project, Kind: l.As(from.Issue.ID),
+	})
 }

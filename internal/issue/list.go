@@ -4,10 +4,12 @@ import (
 	"context"
 	"strconv"
 	"time"
+	"unicode"
 
 	"stithy/internal/group"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
+	"stithy/internal/kit/fault"
 	"stithy/internal/kit/paging"
 	"stithy/internal/owner"
 	"stithy/internal/platform/postgres"
@@ -58,6 +60,7 @@ type Filter struct {
 	Confidential                                             *bool
 	Type                                                     Type
 	NonArchived                                              bool
+	Marked, Unmarked                                         Marks // with one of each kind that is named, and with none at all
 }
 
 // orders are the keys that a list may be ordered by, before the id. What has none of a key comes last.
@@ -96,6 +99,8 @@ type listing struct {
 	labels   [][]int64        // of each name that is asked for, the labels that have it
 	unwanted []int64
 	goals    []int64 // milestones of the title that is asked for
+	others   []int64 // of the title that is not wanted
+	groups   []int64 // whose labels and milestones the projects may have; nil: not asked for yet
 }
 
 // readers is who reads issues, as the condition readable asks for it.
@@ -142,25 +147,7 @@ const MaxCount = 100_000
 
 // Count counts the issues that an actor may read.
 func (s *Service) Count(ctx context.Context, by access.Actor, in Scope, f Filter) (c Counts, err error) {
-	asked := f.Closed
-	for _, state := range []struct {
-		closed bool
-		count  *int
-	}{{false, &c.Opened}, {true, &c.Closed}} {
-		if asked != nil && *asked != state.closed {
-			continue
-		}
-		f.Closed = &state.closed
-		l, empty, err := s.listing(ctx, by, in, f)
-		if err != nil || empty {
-			return c, err
-		}
-		sql, args := l.found(paging.Request{OrderBy: "created_at", Desc: true, Page: 1}, MaxCount).CountSQL(MaxCount)
-		if *state.count, err = postgres.Value[int](ctx, s.deps.DB, sql, args...); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
+	return s.CountUpTo(ctx, by, in, f, MaxCount)
 }
 
 // listing finds out where a list looks. empty is that it can hold nothing.
@@ -168,6 +155,9 @@ func (s *Service) listing(ctx context.Context, by access.Actor, in Scope, f Filt
 	l = &listing{Filter: f, by: by, today: s.deps.Clock.Now().UTC(), project: in.Project}
 	if f.NobodyKnown {
 		return l, true, nil
+	}
+	if in.Project == nil && len(f.AuthorIDs) == 0 && len(f.AssigneeIDs) == 0 && f.Search != "" && !searchable(f.Search) {
+		return nil, false, errSearch
 	}
 	if in.Project == nil {
 		if empty, err = s.spread(ctx, l, in.Group); err != nil || empty {
@@ -179,6 +169,11 @@ func (s *Service) listing(ctx context.Context, by access.Actor, in Scope, f Filt
 	if f.Milestone != nil {
 		if l.goals, err = s.titled(ctx, l, in, *f.Milestone); err != nil || len(l.goals) == 0 {
 			return l, true, err
+		}
+	}
+	if f.Not.Milestone != nil {
+		if l.others, err = s.titled(ctx, l, in, *f.Not.Milestone); err != nil {
+			return l, false, err
 		}
 	}
 	for _, name := range f.Labels {
@@ -198,16 +193,22 @@ func (s *Service) listing(ctx context.Context, by access.Actor, in Scope, f Filt
 	return l, false, nil
 }
 
-// spread finds the projects of a list that is not of one alone.
-func (s *Service) spread(ctx context.Context, l *listing, g *group.Group) (empty bool, err error) {
-	r := &readers{all: l.by.Admin() || l.by.Auditor(), least: access.Public}
-	if access.Sees(l.by, access.Target{Visibility: access.Internal}) {
+// readers finds out where an actor reads issues.
+func (s *Service) readers(ctx context.Context, by access.Actor) (r *readers, err error) {
+	r = &readers{all: by.Admin() || by.Auditor(), least: access.Public}
+	if access.Sees(by, access.Target{Visibility: access.Internal}) {
 		r.least = access.Internal
 	}
-	if r.guest, err = s.deps.Projects.StandingFrom(ctx, l.by, access.Guest); err != nil {
-		return false, err
+	if r.guest, err = s.deps.Projects.StandingFrom(ctx, by, access.Guest); err == nil {
+		r.reports, err = s.deps.Projects.StandingFrom(ctx, by, access.Reporter)
 	}
-	if r.reports, err = s.deps.Projects.StandingFrom(ctx, l.by, access.Reporter); err != nil {
+	return r, err
+}
+
+// spread finds the projects of a list that is not of one alone.
+func (s *Service) spread(ctx context.Context, l *listing, g *group.Group) (empty bool, err error) {
+	r, err := s.readers(ctx, l.by)
+	if err != nil {
 		return false, err
 	}
 	if g == nil && (len(l.AuthorIDs) > 0 || len(l.AssigneeIDs) > 0 || r.all) {
@@ -251,31 +252,78 @@ const (
 	fullyReadable = `(?::boolean or p.namespace_id = any(?::bigint[]) or p.id = any(?::bigint[])) as full`
 )
 
+// InReadable and Readable are for lists of other rooms: they join the project, as p, of an issue called i, and leave what somebody may read. A Reader
+// has their arguments.
+const (
+	// Offset 0 has each issue that is met asked for its project: how many are readable is not guessed.
+	InReadable = `cross join lateral (select p.id, p.namespace_id from projects p where p.id = i.project_id and ` + readable + ` offset 0) p`
+	Readable   = `(?::boolean or not i.confidential or p.namespace_id = any(?::bigint[]) or p.id = any(?::bigint[])
+	or i.author_id = ? or exists (select 1 from issue_assignees a where a.issue_id = i.id and a.user_id = ?))
+	and (?::boolean or not exists (select 1 from users u where u.id = i.author_id and u.state = 'banned'))`
+	// Reported is that somebody is a reporter in p.
+	Reported = `(?::boolean or p.namespace_id = any(?::bigint[]) or p.id = any(?::bigint[]))`
+)
+
+// Reader is somebody who reads issues of many projects.
+type Reader struct {
+	by access.Actor
+	in *readers
+}
+
+// Reader finds out what an actor reads.
+func (s *Service) Reader(ctx context.Context, by access.Actor) (Reader, error) {
+	in, err := s.readers(ctx, by)
+	return Reader{by, in}, err
+}
+
+// InReadable are the arguments of the constant of that name, and so on.
+func (r Reader) InReadable() []any { return r.in.args() }
+
+// Readable are its arguments.
+func (r Reader) Readable() []any { return append(r.in.full(), r.by.ID(), r.by.ID(), r.by.Admin()) }
+
+// Reported are its arguments.
+func (r Reader) Reported() []any { return r.in.full() }
+
 func (r *readers) args() []any { return []any{r.all, r.least, r.guest.Namespaces, r.guest.Projects} }
 func (r *readers) full() []any { return []any{r.all, r.reports.Namespaces, r.reports.Projects} }
 
 // named are the labels of a name that issues of the list may have.
 func (s *Service) named(ctx context.Context, l *listing, in Scope, name string) ([]int64, error) {
-	if in.Project == nil {
-		return postgres.Values[int64](ctx, s.deps.DB, sqlNamedIn, name, l.all != nil, l.projects)
-	}
-	lineage, err := owner.Lineage(ctx, s.deps.DB, bus.Entity{Kind: bus.OfProject, ID: in.Project.ID})
+	groups, err := s.groups(ctx, l, in)
 	if err != nil {
 		return nil, err
 	}
-	return postgres.Values[int64](ctx, s.deps.DB, sqlNamedFor, name, in.Project.ID, lineage)
+	if in.Project == nil {
+		return postgres.Values[int64](ctx, s.deps.DB, sqlNamedIn, name, l.all != nil, l.projects, groups)
+	}
+	return postgres.Values[int64](ctx, s.deps.DB, sqlNamedFor, name, in.Project.ID, groups)
+}
+
+// groups are those whose labels and milestones the projects of a list may have.
+func (s *Service) groups(ctx context.Context, l *listing, in Scope) (_ []int64, err error) {
+	switch {
+	case l.groups != nil || l.all != nil:
+	case in.Project != nil:
+		l.groups, err = owner.Lineage(ctx, s.deps.DB, bus.Entity{Kind: bus.OfProject, ID: in.Project.ID})
+	case in.Group != nil:
+		l.groups, err = postgres.Value[[]int64](ctx, s.deps.DB, sqlGroupsAround, in.Group.ID)
+	default:
+		l.groups, err = postgres.Value[[]int64](ctx, s.deps.DB, sqlGroupsAbove, l.projects)
+	}
+	return l.groups, err
 }
 
 // titled are the milestones of a title that issues of the list may have.
 func (s *Service) titled(ctx context.Context, l *listing, in Scope, title string) ([]int64, error) {
-	if in.Project == nil {
-		return postgres.Values[int64](ctx, s.deps.DB, sqlTitledIn, title, l.all != nil, l.projects)
-	}
-	lineage, err := owner.Lineage(ctx, s.deps.DB, bus.Entity{Kind: bus.OfProject, ID: in.Project.ID})
+	groups, err := s.groups(ctx, l, in)
 	if err != nil {
 		return nil, err
 	}
-	return postgres.Values[int64](ctx, s.deps.DB, sqlTitledFor, title, in.Project.ID, lineage)
+	if in.Project == nil {
+		return postgres.Values[int64](ctx, s.deps.DB, sqlTitledIn, title, l.all != nil, l.projects, groups)
+	}
+	return postgres.Values[int64](ctx, s.deps.DB, sqlTitledFor, title, in.Project.ID, groups)
 }
 
 // keys are the order of a request. It is total: what is equal is ordered by id.
@@ -296,7 +344,8 @@ func (l *listing) page(req paging.Request) *postgres.List {
 	if !req.Keyset {
 		most += req.Offset()
 	}
-	return l.found(req, most).Join("join issues i on i.id = found.id").Columns(listColumns).Order(keys(req)...)
+	return l.found(req, most).Join("join issues i on i.id = found.id").Columns("i.id").Order(keys(req)...).
+		Details("join issues i on i.id = page.id", listColumns)
 }
 
 // found is the ids of the first issues, no more than most of each project: further ones stand on no page that is asked for.
@@ -331,7 +380,7 @@ func (l *listing) found(req paging.Request, most int) *postgres.List {
 // sought reports whether how best to find the issues depends on what is asked for.
 func (l *listing) sought() bool {
 	return l.Search != "" || len(l.Labels) > 0 || len(l.AssigneeIDs) > 0 || len(l.AuthorIDs) > 0 || l.Milestone != nil || l.MilestoneID != 0 ||
-		l.CreatedAfter != nil || l.CreatedBefore != nil || l.UpdatedAfter != nil || l.UpdatedBefore != nil
+		l.CreatedAfter != nil || l.CreatedBefore != nil || l.UpdatedAfter != nil || l.UpdatedBefore != nil || l.Marked.any()
 }
 
 // where adds who may read and what was asked for.
@@ -373,6 +422,23 @@ func (l *listing) where(q *postgres.List) {
 	l.whereLabels(q)
 	l.whereMatch(q)
 	l.whereNot(q)
+	l.whereMarks(q)
+}
+
+var errSearch = fault.WithMessage(fault.BadParams, "search needs three letters or digits in a row where it looks into all projects")
+
+// searchable reports whether the index knows where a text stands: it knows three letters or digits in a row.
+func searchable(text string) bool {
+	row := 0
+	for _, c := range text {
+		if row++; !unicode.IsLetter(c) && !unicode.IsDigit(c) {
+			row = 0
+		}
+		if row == 3 {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *listing) whereMatches(q *postgres.List) {
@@ -430,10 +496,18 @@ func (l *listing) whereDue(q *postgres.List) {
 
 func (l *listing) whereLabels(q *postgres.List) {
 	for _, ids := range l.labels {
-		q.Where("exists (select 1 from issue_labels il where il.issue_id = i.id and il.label_id = any(?::bigint[]))", ids)
+		if l.all != nil {
+			q.Where(labeledHere, ids)
+		} else {
+			q.Where(labeled, ids)
+		}
 	}
-	if len(l.unwanted) > 0 {
-		q.Where("not exists (select 1 from issue_labels il where il.issue_id = i.id and il.label_id = any(?::bigint[]))", l.unwanted)
+	switch {
+	case len(l.unwanted) == 0:
+	case l.all != nil:
+		q.Where("not "+labeledHere, l.unwanted)
+	default:
+		q.Where("not "+labeled, l.unwanted)
 	}
 	switch l.Label {
 	case None:
@@ -443,8 +517,18 @@ func (l *listing) whereLabels(q *postgres.List) {
 	}
 }
 
+// The last condition of labeledHere and plannedHere leaves out what an issue kept of a group that its project has left. Where the projects of a list
+// are known, its labels and milestones are of their groups alone.
 const (
-	titled   = `i.milestone_id in (select m.id from milestones m where m.id = i.milestone_id and m.title = ?)`
+	labeled     = `exists (select 1 from issue_labels il where il.issue_id = i.id and il.label_id = any(?::bigint[]))`
+	labeledHere = `exists (select 1 from issue_labels il join labels b on b.id = il.label_id where il.issue_id = i.id and il.label_id = any(?::bigint[])
+	and (b.project_id = i.project_id or b.namespace_id = any(select unnest(n.lineage) from namespaces n where n.id = p.namespace_id)))`
+	planned     = `i.milestone_id = any(?::bigint[])`
+	plannedHere = `exists (select 1 from milestones m where m.id = i.milestone_id and m.id = any(?::bigint[])
+	and (m.project_id = i.project_id or m.namespace_id = any(select unnest(n.lineage) from namespaces n where n.id = p.namespace_id)))`
+)
+
+const (
 	assigned = `exists (select 1 from issue_assignees a where a.issue_id = i.id and a.user_id = any(?::bigint[]))`
 	upcoming = `exists (select 1 from milestones m where m.id = i.milestone_id and m.state = 'active' and m.due_date >= ?::date and not exists (
 	select 1 from milestones o where o.state = 'active' and o.due_date >= ?::date and o.due_date < m.due_date
@@ -471,8 +555,12 @@ func (l *listing) whereMatch(q *postgres.List) {
 	if l.MilestoneID != 0 {
 		q.Where("i.milestone_id = ?", l.MilestoneID)
 	}
-	if l.Milestone != nil {
-		q.Where("i.milestone_id = any(?::bigint[])", l.goals)
+	switch {
+	case l.Milestone == nil:
+	case l.all != nil:
+		q.Where(plannedHere, l.goals)
+	default:
+		q.Where(planned, l.goals)
 	}
 	switch l.InMilestone {
 	case None:
@@ -499,8 +587,12 @@ func (l *listing) whereNot(q *postgres.List) {
 	if len(l.Not.AssigneeIDs) > 0 {
 		q.Where("not "+assigned, l.Not.AssigneeIDs)
 	}
-	if l.Not.Milestone != nil {
-		q.Where("i.milestone_id is null or not "+titled, *l.Not.Milestone)
+	switch {
+	case l.Not.Milestone == nil:
+	case l.all != nil:
+		q.Where("not "+plannedHere, l.others)
+	default:
+		q.Where("i.milestone_id is null or not "+planned, l.others)
 	}
 	switch l.Not.InMilestone {
 	case Upcoming:
@@ -510,5 +602,27 @@ func (l *listing) whereNot(q *postgres.List) {
 	}
 	if l.Not.Weight != nil {
 		q.Where("i.weight is null or i.weight <> ?::bigint", *l.Not.Weight)
+	}
+}
+
+// whereMarks keeps a list to what stands in a list of a board.
+func (l *listing) whereMarks(q *postgres.List) {
+	if ids := l.Marked.LabelIDs; len(ids) > 0 {
+		q.Where(labeled, ids)
+	}
+	if ids := l.Unmarked.LabelIDs; len(ids) > 0 {
+		q.Where("not "+labeled, ids)
+	}
+	if ids := l.Marked.AssigneeIDs; len(ids) > 0 {
+		q.Where(assigned, ids)
+	}
+	if ids := l.Unmarked.AssigneeIDs; len(ids) > 0 {
+		q.Where("not "+assigned, ids)
+	}
+	if ids := l.Marked.MilestoneIDs; len(ids) > 0 {
+		q.Where("i.milestone_id = any(?::bigint[])", ids)
+	}
+	if ids := l.Unmarked.MilestoneIDs; len(ids) > 0 {
+		q.Where("i.milestone_id is null or i.milestone_id <> all(?::bigint[])", ids)
 	}
 }

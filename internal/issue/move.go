@@ -33,70 +33,81 @@ func checkMayCopy(by access.Actor, do string, from, to *project.Project, i *Issu
 // Move makes an issue one of another project: a new one there, with its links, time and subscriptions, and what others keep about it. The old one
 // is closed and says where it went.
 func (s *Service) Move(ctx context.Context, by access.Actor, p *project.Project, iid int, to *project.Project) (*Issue, error) {
-	var moved Issue
 	assignees, err := s.assigneesIn(ctx, by, p, iid, to)
 	if err != nil {
 		return nil, err
 	}
-	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		// Numbers are taken before issues are held, by everyone.
-		if _, err := tx.Exec(ctx, sqlAtLeast, to.ID, 0); err != nil {
-			return faults.Translate(err)
-		}
-		i, err := Lock(ctx, tx, by, p, iid)
-		if err != nil {
-			return err
-		}
-		if err := checkMayCopy(by, "move", p, to, i); err != nil {
-			return err
-		}
-		moved = *i
-		moved.NotesCount = 0 // whoever copies what was said counts it
-		if err := s.copy(ctx, tx, &moved, p, to, assignees); err != nil {
-			return err
-		}
-		for _, sql := range []string{sqlMoveLinks, sqlMoveTime, sqlMoveSubscriptions} {
-			if _, err := tx.Exec(ctx, sql, i.ID, moved.ID); err != nil {
-				return err
-			}
-		}
-		before, now := *i, s.deps.Clock.Now()
-		i.MovedToID = &moved.ID
-		i.setClosed(true, by.ID(), now)
-		return s.save(ctx, tx, Event{Action: Moved, By: by, At: now, Project: p, Before: before, Other: &moved, In: to}, i, nil)
+	var moved *Issue
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
+		moved, err = s.move(ctx, tx, by, p, iid, to, assignees)
+		return err
 	})
-	return &moved, err
+	return moved, err
+}
+
+func (s *Service) move(ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, iid int, to *project.Project, assignees []int64) (*Issue, error) {
+	i, err := s.lockForCopy(ctx, tx, by, "move", p, iid, to)
+	if err != nil {
+		return nil, err
+	}
+	moved := *i
+	moved.NotesCount = 0 // whoever copies what was said counts it
+	if err := s.copy(ctx, tx, &moved, p, to, assignees); err != nil {
+		return nil, err
+	}
+	for _, sql := range []string{sqlMoveLinks, sqlMoveTime, sqlMoveSubscriptions} {
+		if _, err := tx.Exec(ctx, sql, i.ID, moved.ID); err != nil {
+			return nil, err
+		}
+	}
+	before, now := *i, s.deps.Clock.Now()
+	i.MovedToID = &moved.ID
+	i.setClosed(true, by.ID(), now)
+	return &moved, s.save(ctx, tx, Event{Action: Moved, By: by, At: now, Project: p, Before: before, Other: &moved, In: to}, i, nil)
+}
+
+// lockForCopy locks an issue that the actor may move or clone to a project.
+func (s *Service) lockForCopy(ctx context.Context, tx pgx.Tx, by access.Actor, do string, p *project.Project, iid int, to *project.Project) (*Issue, error) {
+	// Numbers are taken before issues are held, by everyone.
+	if _, err := tx.Exec(ctx, sqlAtLeast, to.ID, 0); err != nil {
+		return nil, faults.Translate(err)
+	}
+	i, err := Lock(ctx, tx, by, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	return i, checkMayCopy(by, do, p, to, i)
 }
 
 // Clone makes a copy of an issue, of which the actor is the author.
 func (s *Service) Clone(ctx context.Context, by access.Actor, p *project.Project, iid int, to *project.Project, notes bool) (*Issue, error) {
-	var clone Issue
 	assignees, err := s.assigneesIn(ctx, by, p, iid, to)
 	if err != nil {
 		return nil, err
 	}
-	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		// Numbers are taken before issues are held, by everyone.
-		if _, err := tx.Exec(ctx, sqlAtLeast, to.ID, 0); err != nil {
-			return faults.Translate(err)
-		}
-		i, err := Lock(ctx, tx, by, p, iid)
-		if err != nil {
-			return err
-		}
-		if err := checkMayCopy(by, "clone", p, to, i); err != nil {
-			return err
-		}
-		now := s.deps.Clock.Now()
-		clone = *i
-		clone.AuthorID, clone.CreatedAt, clone.TimeSpent, clone.TimeEstimate = new(by.ID()), now, 0, 0
-		clone.NotesCount, clone.Upvotes, clone.Downvotes = 0, 0, 0
-		if err := s.copy(ctx, tx, &clone, p, to, assignees); err != nil {
-			return err
-		}
-		return s.deps.Bus.Publish(ctx, tx, Event{Action: Cloned, By: by, At: now, Project: p, Issue: *i, Other: &clone, In: to, Notes: notes})
+	var clone *Issue
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
+		clone, err = s.clone(ctx, tx, by, p, iid, to, assignees, notes)
+		return err
 	})
-	return &clone, err
+	return clone, err
+}
+
+func (s *Service) clone(
+	ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, iid int, to *project.Project, assignees []int64, notes bool,
+) (*Issue, error) {
+	i, err := s.lockForCopy(ctx, tx, by, "clone", p, iid, to)
+	if err != nil {
+		return nil, err
+	}
+	now := s.deps.Clock.Now()
+	clone := *i
+	clone.AuthorID, clone.CreatedAt, clone.TimeSpent, clone.TimeEstimate = new(by.ID()), now, 0, 0
+	clone.NotesCount, clone.Upvotes, clone.Downvotes = 0, 0, 0
+	if err := s.copy(ctx, tx, &clone, p, to, assignees); err != nil {
+		return nil, err
+	}
+	return &clone, s.deps.Bus.Publish(ctx, tx, Event{Action: Cloned, By: by, At: now, Project: p, Issue: *i, Other: &clone, In: to, Notes: notes})
 }
 
 // assigneesIn are those of an issue's assignees to whom it can be given in another project.
@@ -183,35 +194,42 @@ func (s *Service) Reorder(ctx context.Context, by access.Actor, p *project.Proje
 				}
 			}
 		}
-		place, ok, err := between(ctx, tx, p.ID, after, before)
-		if err == nil && !ok && RightsOf(by, p, i).Plan {
-			// To make room, all issues of the project get new places.
-			if _, err = tx.Exec(ctx, sqlSpread, p.ID); err == nil {
-				place, ok, err = between(ctx, tx, p.ID, after, before)
-			}
-		}
-		if err != nil {
-			return err
-		} else if !ok {
-			return errPlace
-		}
-		_, err = tx.Exec(ctx, sqlPlace, i.ID, place)
-		return err
+		return put(ctx, tx, i, after, before, RightsOf(by, p, i).Plan)
 	})
 	return i, err
 }
 
+// put gives a locked issue a position after one issue and before another of its project, of which one may be 0. With spread, all issues of
+// the project get new positions where there is no room.
+func put(ctx context.Context, tx pgx.Tx, i *Issue, after, before int64, spread bool) error {
+	place, ok, err := between(ctx, tx, i.ProjectID, after, before)
+	if err == nil && !ok && spread {
+		if _, err = tx.Exec(ctx, sqlSpread, i.ProjectID); err == nil {
+			place, ok, err = between(ctx, tx, i.ProjectID, after, before)
+		}
+	}
+	if err != nil {
+		return err
+	} else if !ok {
+		return errPlace
+	}
+	_, err = tx.Exec(ctx, sqlPlace, i.ID, place)
+	return err
+}
+
+// positionOf is where an issue stands.
+func positionOf(ctx context.Context, tx pgx.Tx, id int64) (int64, error) {
+	at, err := postgres.Value[*int64](ctx, tx, sqlPosition, id)
+	if errors.Is(err, postgres.ErrNoRows) || (err == nil && at == nil) {
+		return 0, errPlace
+	} else if err != nil {
+		return 0, err
+	}
+	return *at, nil
+}
+
 // between is a position after one issue and before another, of which one may be 0. ok is false where there is no room.
 func between(ctx context.Context, tx pgx.Tx, projectID, after, before int64) (place int64, ok bool, err error) {
-	position := func(id int64) (int64, error) {
-		at, err := postgres.Value[*int64](ctx, tx, sqlPosition, id)
-		if errors.Is(err, postgres.ErrNoRows) || (err == nil && at == nil) {
-			return 0, errPlace
-		} else if err != nil {
-			return 0, err
-		}
-		return *at, nil
-	}
 	next := func(sql string, from, otherwise int64) (int64, error) {
 		at, err := postgres.Value[int64](ctx, tx, sql, projectID, from)
 		if errors.Is(err, postgres.ErrNoRows) {
@@ -222,14 +240,14 @@ func between(ctx context.Context, tx pgx.Tx, projectID, after, before int64) (pl
 	var low, high int64
 	switch {
 	case after != 0:
-		if low, err = position(after); err != nil {
+		if low, err = positionOf(ctx, tx, after); err != nil {
 			return 0, false, err
 		}
 		if high, err = next(sqlPositionAfter, low, low+1024); before != 0 && err == nil {
-			high, err = position(before)
+			high, err = positionOf(ctx, tx, before)
 		}
 	default:
-		if high, err = position(before); err != nil {
+		if high, err = positionOf(ctx, tx, before); err != nil {
 			return 0, false, err
 		}
 		low, err = next(sqlPositionBefore, high, high-1024)

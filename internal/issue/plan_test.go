@@ -80,6 +80,26 @@ func TestNoQueryReadsTheWholeTable(t *testing.T) {
 			}
 		}
 	}
+	for _, sql := range []string{
+		`insert into issues (id, project_id, iid, author_id, title, type, closed, closed_at, relative_position, created_at, updated_at)
+			select n, 5, n, 1 + n % 2000, 'title ' || n, 'issue', n % 2 > 0, case when n % 2 > 0 then now() end, n * 512, now(), now() from generate_series(100001, 130000) n`,
+		`analyze issues`,
+	} {
+		if _, err := db.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for index, f := range map[string]Filter{
+		"issues_open_position":   {Closed: new(bool), Unmarked: Marks{LabelIDs: []int64{7, 8}, AssigneeIDs: []int64{7}, MilestoneIDs: []int64{7}}},
+		"issues_closed_position": {Closed: new(true)},
+	} {
+		l := listing{Filter: f, by: someone, today: now, project: &project.Project{ID: 5, Visibility: access.Public}}
+		sql, args := l.page(paging.Request{Page: 1, PerPage: 20, OrderBy: "relative_position"}).Limit(21).SQL()
+		lines, err := explain(t, db, sql, args)
+		if plan := strings.Join(lines, "\n"); err != nil || !strings.Contains(plan, "Index Scan using "+index) {
+			t.Errorf("a list of a board is not read in the order of %s: %v\n%s", index, err, plan)
+		}
+	}
 }
 
 func explain(t testing.TB, db *postgres.DB, sql string, args []any) ([]string, error) {

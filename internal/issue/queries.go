@@ -1,15 +1,17 @@
 package issue
 
-// columns are those of Issue, from a table called i. In lists, descriptions are cut: a hundred of a megabyte each are more than an answer should hold.
+// columns are those of Issue, from a table called i. In lists, descriptions are cut: each after 65,536 characters, and further when those before it
+// take two megabytes. To decide who reads an issue takes none.
 const (
 	columns     = before + `i.description` + after
-	listColumns = before + `left(i.description, ` + maxListed + `) as description` + after
+	listColumns = before + `left(i.description, case when ` + listedBytes + ` <= 2097152 then 65536 else 1000 end) as description` + after
+	bareColumns = before + `null::text as description` + after
 )
 
 const (
-	maxListed = `65536`
-	before    = `i.id, i.project_id, i.iid, i.author_id, i.title, `
-	after     = `, i.type, i.severity, i.closed, i.closed_at, i.closed_by_id, i.confidential,
+	listedBytes = `sum(least(octet_length(i.description), 262144)) over (order by i.id)`
+	before      = `i.id, i.project_id, i.iid, i.author_id, i.title, `
+	after       = `, i.type, i.severity, i.closed, i.closed_at, i.closed_by_id, i.confidential,
 	i.discussion_locked, i.milestone_id, i.due_date, i.weight, i.health_status, i.time_estimate, i.time_spent, i.tasks, i.tasks_done, i.notes_count,
 	i.upvotes, i.downvotes, i.moved_to_id, i.duplicate_of_id, i.created_at, i.updated_at,
 	coalesce((select u.state = 'banned' from users u where u.id = i.author_id), false) as hidden,
@@ -19,10 +21,14 @@ const (
 
 const (
 	sqlFind     = `select ` + columns + ` from issues i where i.project_id = $1 and i.iid = $2::bigint`
-	sqlAmong    = `select ` + listColumns + ` from issues i where i.id = any($1::bigint[])`
+	sqlAmong    = `select ` + bareColumns + ` from issues i where i.id = any($1::bigint[])`
+	sqlListed   = `select ` + listColumns + ` from issues i where i.id = any($1::bigint[])`
+	sqlNumbered = `
+select ` + bareColumns + ` from unnest($1::bigint[], $2::integer[]) k(project_id, iid) join issues i on i.project_id = k.project_id and i.iid = k.iid`
 	sqlFindByID = `select ` + columns + ` from issues i where i.id = $1`
-	sqlHold     = `select id from issues where project_id = $1 and iid = $2::bigint for update`
-	sqlLockByID = `select ` + columns + ` from issues i where i.id = any($1::bigint[]) order by i.id for update of i`
+	// Keys do not change, so that notes at other issues may name one that is held: who would wait for it may hold those.
+	sqlHold    = `select id from issues where project_id = $1 and iid = $2::bigint for no key update`
+	sqlHoldAll = `select id from issues where id = any($1::bigint[]) order by id for no key update`
 
 	// The row is locked until the transaction ends, so that the number of one that fails is given to the next.
 	sqlNext = `
@@ -48,13 +54,19 @@ where id = $1`
 
 	sqlSubscribed = `select exists (select 1 from subscriptions where kind = 'issue' and subject_id = $1 and user_id = $2)`
 
-	// The labels of a name that issues of a project, or of some projects or of all, may have.
+	// The labels of a name that issues of a project, or of some projects or of all, may have. An issue may have kept one of a group that its
+	// project has left: nobody is told of that.
 	sqlNamedFor = `select id from labels where name = $1 and (project_id = $2 or namespace_id = any($3::bigint[]))`
-	sqlNamedIn  = `select id from labels where name = $1 and ($2 or namespace_id is not null or project_id = any($3::bigint[]))`
+	sqlNamedIn  = `select id from labels where name = $1 and ($2 or namespace_id = any($4::bigint[]) or project_id = any($3::bigint[]))`
 
 	// So for the milestones of a title.
 	sqlTitledFor = `select id from milestones where title = $1 and (project_id = $2 or namespace_id = any($3::bigint[]))`
-	sqlTitledIn  = `select id from milestones where title = $1 and ($2 or namespace_id is not null or project_id = any($3::bigint[]))`
+	sqlTitledIn  = `select id from milestones where title = $1 and ($2 or namespace_id = any($4::bigint[]) or project_id = any($3::bigint[]))`
+
+	// The groups above and below one, and those above some projects.
+	sqlGroupsAround = `select lineage || array(select n.id from namespaces n where n.lineage @> array[$1::bigint]) from namespaces where id = $1`
+	sqlGroupsAbove  = `
+select coalesce(array_agg(distinct above), '{}') from projects p join namespaces n on n.id = p.namespace_id, unnest(n.lineage) above where p.id = any($1::bigint[])`
 
 	// Labels and milestones that become others.
 	sqlRelabel   = `insert into issue_labels (issue_id, label_id) select distinct issue_id, $2::bigint from issue_labels where label_id = any($1::bigint[]) on conflict do nothing`
@@ -71,13 +83,14 @@ from (
 	sqlInsertLink = `
 insert into issue_links (source_id, target_id, kind, created_at, updated_at) values ($1, $2, $3, $4, $4)
 returning id, source_id, target_id, kind, created_at, updated_at`
+	sqlLinkOf     = `select id, source_id, target_id, kind, created_at, updated_at from issue_links where (source_id = $1 and target_id = $2) or (source_id = $2 and target_id = $1)`
 	sqlDeleteLink = `delete from issue_links where id = $1`
 	sqlCountLinks = `select (select count(*) from issue_links where source_id = $1) + (select count(*) from issue_links where target_id = $1)`
 	sqlMoveLinks  = `
 update issue_links set source_id = case when source_id = $1 then $2 else source_id end, target_id = case when target_id = $1 then $2 else target_id end
 where source_id = $1 or target_id = $1`
 
-	sqlLogTime           = `insert into issue_time_logs (issue_id, user_id, seconds, summary, spent_at, created_at) values ($1, $2, $3, $4, $5, $5)`
+	sqlLogTime           = `insert into issue_time_logs (issue_id, user_id, seconds, summary, spent_at, created_at) values ($1, $2, $3, $4, $5, $6)`
 	sqlMoveTime          = `update issue_time_logs set issue_id = $2 where issue_id = $1`
 	sqlMoveSubscriptions = `
 insert into subscriptions (kind, subject_id, user_id, created_at) select kind, $2, user_id, created_at from subscriptions
@@ -85,6 +98,7 @@ where kind = 'issue' and subject_id = $1 on conflict do nothing`
 
 	sqlPosition = `select relative_position from issues where id = $1`
 	sqlPlace    = `update issues set relative_position = $2 where id = $1`
+	sqlAcross   = `select exists (select 1 from issues where id = any($1::bigint[]) and project_id <> $2)`
 	// The nearest ones on either side of a position, for what comes to stand between.
 	sqlPositionAfter  = `select relative_position from issues where project_id = $1 and relative_position > $2 order by relative_position limit 1`
 	sqlPositionBefore = `select relative_position from issues where project_id = $1 and relative_position < $2 order by relative_position desc limit 1`

@@ -103,6 +103,34 @@ func (s *Service) ReadableAmong(ctx context.Context, a access.Actor, ids []int64
 	return read, err
 }
 
+// Number names an issue in a project, as an actor stands there.
+type Number struct {
+	Project *project.Project
+	IID     int
+}
+
+// Referred are the issues of some numbers, without their descriptions, each in the place of its number: nil where the actor may read none.
+func (s *Service) Referred(ctx context.Context, a access.Actor, numbers []Number) ([]*Issue, error) {
+	return Referred(ctx, s.deps.DB, a, numbers)
+}
+
+// Referred is the method of that name, also in a transaction.
+func Referred(ctx context.Context, q postgres.Querier, a access.Actor, numbers []Number) ([]*Issue, error) {
+	projects, iids := make([]int64, len(numbers)), make([]int, len(numbers))
+	for n, k := range numbers {
+		projects[n], iids[n] = k.Project.ID, k.IID
+	}
+	rows, err := postgres.All[Issue](ctx, q, sqlNumbered, projects, iids)
+	issues := make([]*Issue, len(numbers))
+	for n, k := range numbers {
+		at := slices.IndexFunc(rows, func(i Issue) bool { return i.ProjectID == k.Project.ID && i.IID == k.IID })
+		if at >= 0 && RightsOf(a, k.Project, &rows[at]).Read {
+			issues[n] = &rows[at]
+		}
+	}
+	return issues, err
+}
+
 func found(i Issue, err error) (*Issue, error) {
 	if errors.Is(err, postgres.ErrNoRows) {
 		return nil, errMissing
@@ -154,6 +182,10 @@ func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Projec
 	if i.AssigneeIDs, err = s.assignable(ctx, p, d.AssigneeIDs); err != nil {
 		return nil, err
 	}
+	told, err := s.readDescription(ctx, by, p, &i)
+	if err != nil {
+		return nil, err
+	}
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		labels, err := s.labels(ctx, tx, by, p, d.Labels)
 		if err != nil {
@@ -163,10 +195,16 @@ func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Projec
 		if i.MilestoneID, err = s.milestone(ctx, tx, p, d.MilestoneID); err != nil {
 			return err
 		}
+		if err := told.obey(ctx, tx, &i); err != nil {
+			return err
+		}
 		if err := s.insert(ctx, tx, &i); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, At: now, Project: p, Issue: i})
+		if err := s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, At: now, Project: p, Issue: i}); err != nil {
+			return err
+		}
+		return told.finish(ctx, tx, &i)
 	})
 	return &i, err
 }
@@ -252,24 +290,30 @@ func (s *Service) assignable(ctx context.Context, p *project.Project, ids []int6
 		if slices.Contains(all, id) {
 			continue
 		}
-		u, err := s.deps.Users.Find(ctx, id)
-		if fault.Is(err, fault.NotFound) || (err == nil && u.State != user.Active) {
-			continue
-		} else if err != nil {
+		if may, err := s.mayHave(ctx, p, id); err != nil {
 			return nil, err
-		}
-		them := access.Actor{Person: u.Person()}
-		seen, err := s.deps.Projects.Find(ctx, them, p.ID)
-		switch {
-		case fault.Is(err, fault.NotFound):
-		case err != nil:
-			return nil, err
-		case access.Holds(them, access.ReadIssues, seen.Target()):
+		} else if may {
 			all = append(all, id)
 		}
 	}
 	slices.Sort(all)
 	return all, nil
+}
+
+// mayHave reports whether an issue of a project can be given to a person.
+func (s *Service) mayHave(ctx context.Context, p *project.Project, id int64) (bool, error) {
+	u, err := s.deps.Users.Find(ctx, id)
+	if fault.Is(err, fault.NotFound) || (err == nil && u.State != user.Active) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	them := access.Actor{Person: u.Person()}
+	seen, err := s.deps.Projects.Find(ctx, them, p.ID)
+	if fault.Is(err, fault.NotFound) {
+		return false, nil
+	}
+	return err == nil && access.Holds(them, access.ReadIssues, seen.Target()), err
 }
 
 // labels are those of some names, of which who may manage labels makes the missing ones.
@@ -337,18 +381,22 @@ func (s *Service) Subscribe(ctx context.Context, by access.Actor, p *project.Pro
 		if i, err = Lock(ctx, tx, by, p, iid); err != nil { // one that goes meanwhile takes its subscriptions along
 			return err
 		}
-		var changed bool
-		if on {
-			changed, err = subscription.Set(ctx, tx, subscription.Issue, i.ID, by.ID(), s.deps.Clock.Now())
-		} else {
-			changed, err = subscription.Unset(ctx, tx, subscription.Issue, i.ID, by.ID())
-		}
-		if err == nil && !changed {
-			err = fault.New(fault.NotModified)
-		}
-		return err
+		return s.subscribe(ctx, tx, by, i, on)
 	})
 	return i, err
+}
+
+func (s *Service) subscribe(ctx context.Context, tx pgx.Tx, by access.Actor, i *Issue, on bool) (err error) {
+	var changed bool
+	if on {
+		changed, err = subscription.Set(ctx, tx, subscription.Issue, i.ID, by.ID(), s.deps.Clock.Now())
+	} else {
+		changed, err = subscription.Unset(ctx, tx, subscription.Issue, i.ID, by.ID())
+	}
+	if err == nil && !changed {
+		err = fault.New(fault.NotModified)
+	}
+	return err
 }
 
 func (s *Service) subscribed(ctx context.Context, a access.Actor, i *Issue) (bool, error) {

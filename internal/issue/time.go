@@ -102,7 +102,22 @@ func (s *Service) Estimate(ctx context.Context, by access.Actor, p *project.Proj
 	if !ok || seconds < 0 {
 		return nil, errEstimate
 	}
-	return s.changePlanned(ctx, by, p, iid, Timed, func(_ pgx.Tx, i *Issue) error {
+	return s.track(ctx, by, p, func(tx pgx.Tx, e Event) (*Issue, error) { return s.estimate(ctx, tx, e, iid, seconds) })
+}
+
+// track opens a transaction for what is said about the time of an issue.
+func (s *Service) track(
+	ctx context.Context, by access.Actor, p *project.Project, do func(tx pgx.Tx, e Event) (*Issue, error),
+) (i *Issue, err error) {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
+		i, err = do(tx, Event{Action: Timed, By: by, Project: p})
+		return err
+	})
+	return i, err
+}
+
+func (s *Service) estimate(ctx context.Context, tx pgx.Tx, e Event, iid, seconds int) (*Issue, error) {
+	return s.changePlanned(ctx, tx, e, iid, func(i *Issue) error {
 		i.TimeEstimate = seconds
 		return nil
 	})
@@ -119,29 +134,41 @@ func (s *Service) Spend(ctx context.Context, by access.Actor, p *project.Project
 	if len(summary) > maxSummary*utf8.UTFMax || utf8.RuneCountInString(summary) > maxSummary {
 		return nil, fault.Field("summary", "is too long (maximum is %d characters)", maxSummary)
 	}
-	return s.changePlanned(ctx, by, p, iid, Timed, func(tx pgx.Tx, i *Issue) error {
+	return s.track(ctx, by, p, func(tx pgx.Tx, e Event) (*Issue, error) { return s.spend(ctx, tx, e, iid, seconds, summary) })
+}
+
+// spend notes time of the moment, or of the day that the event says.
+func (s *Service) spend(ctx context.Context, tx pgx.Tx, e Event, iid, seconds int, summary string) (*Issue, error) {
+	return s.changePlanned(ctx, tx, e, iid, func(i *Issue) error {
 		if i.TimeSpent+seconds < 0 {
 			return fault.Field("base", "Time to subtract exceeds the total time spent")
 		}
 		if i.TimeSpent+seconds > math.MaxInt32 {
 			return fault.Field("base", "Time spent is more than can be counted")
 		}
-		return s.logTime(ctx, tx, by, i, seconds, summary)
+		return s.logTime(ctx, tx, e, i, seconds, summary)
 	})
 }
 
 // ResetSpent takes back all time that was spent on an issue.
 func (s *Service) ResetSpent(ctx context.Context, by access.Actor, p *project.Project, iid int) (*Issue, error) {
-	return s.changePlanned(ctx, by, p, iid, Timed, func(tx pgx.Tx, i *Issue) error {
-		return s.logTime(ctx, tx, by, i, -i.TimeSpent, "")
-	})
+	return s.track(ctx, by, p, func(tx pgx.Tx, e Event) (*Issue, error) { return s.resetSpent(ctx, tx, e, iid) })
 }
 
-func (s *Service) logTime(ctx context.Context, tx pgx.Tx, by access.Actor, i *Issue, seconds int, summary string) error {
+func (s *Service) resetSpent(ctx context.Context, tx pgx.Tx, e Event, iid int) (*Issue, error) {
+	return s.changePlanned(ctx, tx, e, iid, func(i *Issue) error { return s.logTime(ctx, tx, e, i, -i.TimeSpent, "") })
+}
+
+func (s *Service) logTime(ctx context.Context, tx pgx.Tx, e Event, i *Issue, seconds int, summary string) error {
 	if seconds == 0 {
 		return nil
 	}
+	now := s.deps.Clock.Now()
+	day := now
+	if e.SpentOn != nil {
+		day = *e.SpentOn
+	}
 	i.TimeSpent += seconds
-	_, err := tx.Exec(ctx, sqlLogTime, i.ID, by.ID(), seconds, summary, s.deps.Clock.Now())
+	_, err := tx.Exec(ctx, sqlLogTime, i.ID, e.By.ID(), seconds, summary, day, now)
 	return err
 }

@@ -34,56 +34,91 @@ type Change struct {
 	Weight           **int
 	HealthStatus     **string
 
+	assign, unassign []int64     // of those to whom it can be given
+	labels           labelChange // by their ids, next to those that are named
+
 	UpdatedAt *time.Time // for owners
 }
 
 // Update changes an issue. What the actor may not change stays as it is.
 func (s *Service) Update(ctx context.Context, by access.Actor, p *project.Project, iid int, c Change) (*Issue, error) {
-	var assignees []int64
 	if c.AssigneeIDs != nil {
+		assignees, err := s.assignable(ctx, p, *c.AssigneeIDs)
+		if err != nil {
+			return nil, err
+		}
+		c.AssigneeIDs = &assignees
+	}
+	var i *Issue
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
+		i, err = s.update(ctx, tx, by, p, iid, c)
+		return err
+	})
+	return i, err
+}
+
+// update is Update in a transaction, for a change that gives the issue to people to whom it can be given.
+func (s *Service) update(ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, iid int, c Change) (*Issue, error) {
+	var labels labelChange
+	if access.Holds(by, access.PlanIssues, p.Target()) {
 		var err error
-		if assignees, err = s.assignable(ctx, p, *c.AssigneeIDs); err != nil {
+		if labels, err = s.changedLabels(ctx, tx, by, p, c); err != nil { // names are locked before issues, by everyone
 			return nil, err
 		}
 	}
-	var i *Issue
-	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		labels, err := s.changedLabels(ctx, tx, by, p, c) // names are locked before issues, by everyone
-		if err != nil {
+	i, err := Lock(ctx, tx, by, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	rights := RightsOf(by, p, i)
+	if !rights.Edit {
+		return nil, fault.New(fault.Forbidden)
+	}
+	before := *i
+	if err := s.apply(ctx, tx, by, p, i, c, labels, rights.Plan); err != nil {
+		return nil, err
+	}
+	return i, s.save(ctx, tx, Event{Action: Updated, By: by, Project: p, Issue: *i, Before: before}, i, c.UpdatedAt)
+}
+
+// apply makes of an issue what it becomes, without writing it.
+func (s *Service) apply(
+	ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, i *Issue, c Change, labels labelChange, plans bool,
+) error {
+	if c.Title != nil {
+		i.Title = *c.Title
+	}
+	if c.Description != nil {
+		i.Description = *c.Description
+	}
+	if c.Close != nil {
+		i.setClosed(*c.Close, by.ID(), s.deps.Clock.Now())
+	}
+	if plans {
+		i.AssigneeIDs = s.assigned(i.AssigneeIDs, c)
+		i.LabelIDs = labels.of(i.LabelIDs)
+		if err := s.plan(ctx, tx, p, i, c); err != nil {
 			return err
 		}
-		if i, err = Lock(ctx, tx, by, p, iid); err != nil {
-			return err
-		}
-		rights := RightsOf(by, p, i)
-		if !rights.Edit {
-			return fault.New(fault.Forbidden)
-		}
-		before := *i
-		if c.Title != nil {
-			i.Title = *c.Title
-		}
-		if c.Description != nil {
-			i.Description = *c.Description
-		}
-		if c.Close != nil {
-			i.setClosed(*c.Close, by.ID(), s.deps.Clock.Now())
-		}
-		if rights.Plan {
-			if c.AssigneeIDs != nil {
-				i.AssigneeIDs = assignees
-			}
-			i.LabelIDs = labels.of(i.LabelIDs)
-			if err := s.plan(ctx, tx, p, i, c); err != nil {
-				return err
-			}
-		}
-		if err := i.check(); err != nil {
-			return err
-		}
-		return s.save(ctx, tx, Event{Action: Updated, By: by, Project: p, Issue: *i, Before: before}, i, c.UpdatedAt)
-	})
-	return i, err
+	}
+	return i.check()
+}
+
+// assigned are those to whom an issue is given after a change. The free tier has one of them.
+func (s *Service) assigned(now []int64, c Change) []int64 {
+	if c.AssigneeIDs != nil {
+		now = *c.AssigneeIDs
+	}
+	if now = without(now, c.unassign); len(c.assign) == 0 {
+		return now
+	}
+	if !s.enterprise() {
+		now = nil
+	}
+	all := slices.Concat(now, c.assign)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return all[:min(len(all), maxAssignees)]
 }
 
 // plan applies what those who plan may change.
@@ -142,22 +177,24 @@ func (c labelChange) of(now []int64) []int64 {
 }
 
 func (s *Service) changedLabels(ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, c Change) (l labelChange, err error) {
-	if !access.Holds(by, access.PlanIssues, p.Target()) {
-		return l, nil
-	}
+	l = c.labels
 	if c.Labels != nil {
 		set, err := s.labels(ctx, tx, by, p, *c.Labels)
 		if l.set = &set; err != nil {
 			return l, err
 		}
 	}
-	if l.add, err = s.labels(ctx, tx, by, p, c.AddLabels); err != nil {
+	add, err := s.labels(ctx, tx, by, p, c.AddLabels)
+	if l.add = slices.Concat(l.add, add); err != nil {
 		return l, err
 	}
 	if len(c.RemoveLabels) > 0 {
-		l.remove, err = s.labels(ctx, tx, access.Actor{}, p, c.RemoveLabels) // makes none
+		remove, err := s.labels(ctx, tx, access.Actor{}, p, c.RemoveLabels) // makes none
+		if l.remove = slices.Concat(l.remove, remove); err != nil {
+			return l, err
+		}
 	}
-	return l, err
+	return l, nil
 }
 
 // save writes what a locked issue became, if it became anything, and publishes the event, which has the issue as it was and as it is.
@@ -196,20 +233,15 @@ func (i *Issue) equal(other *Issue) bool {
 	return same && reflect.DeepEqual(a, b)
 }
 
-// changePlanned locks an issue that the actor may plan, changes it and publishes an event.
-func (s *Service) changePlanned(
-	ctx context.Context, by access.Actor, p *project.Project, iid int, action Action, change func(tx pgx.Tx, i *Issue) error,
-) (*Issue, error) {
-	var i *Issue
-	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
-		if i, err = Lock(ctx, tx, by, p, iid); err != nil {
-			return err
-		}
-		before := *i
-		if err := change(tx, i); err != nil {
-			return err
-		}
-		return s.save(ctx, tx, Event{Action: action, By: by, Project: p, Before: before}, i, nil)
-	})
-	return i, err
+// changePlanned locks an issue that the actor may plan, changes it and publishes an event, which says who did what.
+func (s *Service) changePlanned(ctx context.Context, tx pgx.Tx, e Event, iid int, change func(i *Issue) error) (*Issue, error) {
+	i, err := Lock(ctx, tx, e.By, e.Project, iid)
+	if err != nil {
+		return nil, err
+	}
+	e.Before = *i
+	if err := change(i); err != nil {
+		return nil, err
+	}
+	return i, s.save(ctx, tx, e, i, nil)
 }

@@ -30,6 +30,9 @@ order by l.project_id nulls last, array_position($4::bigint[], l.namespace_id) d
 	sqlNamed = `
 select distinct on (l.name) ` + columns + ` from labels l where l.name = any($1::text[]) and (l.project_id = $2 or l.namespace_id = any($3::bigint[]))
 order by l.name, l.project_id nulls last, array_position($3::bigint[], l.namespace_id) desc`
+	sqlReferred = `
+select ` + columns + ` from labels l where (l.name = any($1::text[]) or l.id = any($4::bigint[])) and (l.project_id = $2 or l.namespace_id = any($3::bigint[]))
+order by l.project_id nulls last, array_position($3::bigint[], l.namespace_id) desc, l.id limit 5000`
 	sqlAmong = `select ` + columns + ` from labels l where l.id = any($1::bigint[])`
 	sqlLock  = `select ` + columns + ` from labels l where l.id = $1 for update`
 	sqlHold  = `select id from labels where id = $1 for key share`

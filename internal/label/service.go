@@ -404,3 +404,30 @@ func (s *Service) Among(ctx context.Context, q postgres.Querier, ids []int64) (m
 	}
 	return byID, err
 }
+
+// Referred are the labels that texts of a project name, by what they are called there: an id or a name, of which the nearest is meant.
+func (s *Service) Referred(ctx context.Context, of bus.Entity, refs []string) (map[string]Label, error) {
+	lineage, err := owner.Lineage(ctx, s.deps.DB, of)
+	if err != nil {
+		return nil, err
+	}
+	ids := []int64{}
+	for _, ref := range refs {
+		if id, err := strconv.ParseInt(ref, 10, 64); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	found, err := postgres.All[Label](ctx, s.deps.DB, sqlReferred, refs, of.ID, lineage, ids)
+	labels := make(map[string]Label, len(found))
+	for _, l := range found { // ids win over names
+		if _, taken := labels[l.Name]; !taken {
+			labels[l.Name] = l
+		}
+	}
+	for _, l := range found {
+		if id := strconv.FormatInt(l.ID, 10); slices.Contains(ids, l.ID) {
+			labels[id] = l
+		}
+	}
+	return labels, err
+}

@@ -107,6 +107,78 @@ func TestPE09_ACommitIsALinkToThoseAloneWhoReadTheCode(t *testing.T) {
 	}
 }
 
+// PE-09: issues, labels and milestones, too.
+func TestPE09_WhatIsPlannedIsALinkToThoseAloneWhoSeeIt(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	boss := usertest.New(t, w.DB, usertest.Named("boss"), usertest.Admin())
+	root := w.As(t, boss)
+	ids := map[string]int64{}
+	create := func(path string, body map[string]any) (id int64) {
+		t.Helper()
+		var made struct{ ID int64 }
+		root.Do(t, "POST", path, body).WantStatus(t, http.StatusCreated).Decode(t, &made)
+		return made.ID
+	}
+	for _, path := range []string{"open/tool", "open/hidden"} {
+		p, _, err := w.Projects.FindByRef(t.Context(), access.Actor{Person: boss.Person()}, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := fmt.Sprintf("/projects/%d", p.ID)
+		create(at+"/issues", map[string]any{"title": "Mend <it>"})
+		create(at+"/issues", map[string]any{"title": "Secret", "confidential": true})
+		create(at+"/issues", map[string]any{"title": "Done"})
+		root.Do(t, "PUT", at+"/issues/3", map[string]any{"state_event": "close"}).WantStatus(t, http.StatusOK)
+		ids[path] = create(at+"/labels", map[string]any{"name": "two words", "color": "#112233", "description": "d"})
+		create(at+"/milestones", map[string]any{"title": "v1"})
+		create(at+"/milestones", map[string]any{"title": "1"})
+	}
+	create("/groups/open/labels", map[string]any{"name": "bug", "color": "#112233"})
+	create("/groups/open/milestones", map[string]any{"title": "ours"})
+	link := func(kind, path, title, text string) string {
+		if title != "" {
+			title = ` title="` + title + `"`
+		}
+		return fmt.Sprintf(`<a class="reference %s" href="https://forge.example/%s"%s>%s</a>`, kind, path, title, text)
+	}
+	first, byID := link("issue", "open/tool/-/issues/1", "Mend &lt;it&gt;", "#1"), fmt.Sprintf("~%d", ids["open/tool"])
+	words, v1 := link("label", "open/tool/-/issues?label_name[]=two+words", "d", "two words"), link("milestone", "open/tool/-/milestones/1", "", "%v1")
+	for _, tt := range []struct{ text, in, member, stranger string }{
+		{"#1", "open/tool", first, first},
+		{"#1", "", "#1", "#1"},
+		{"#2", "open/tool", "#2", "#2"},
+		{"#3", "open/tool", link("issue", "open/tool/-/issues/3", "Done", "#3 (closed)"), link("issue", "open/tool/-/issues/3", "Done", "#3 (closed)")},
+		{"#4 #99999999999", "open/tool", "#4 #99999999999", "#4 #99999999999"},
+		{"#1+", "open/tool", link("issue", "open/tool/-/issues/1", "Mend &lt;it&gt;", "Mend &lt;it&gt; (#1)"), link("issue", "open/tool/-/issues/1", "Mend &lt;it&gt;", "Mend &lt;it&gt; (#1)")},
+		{"hidden#1", "open/tool", link("issue", "open/hidden/-/issues/1", "Mend &lt;it&gt;", "open/hidden#1"), "hidden#1"},
+		{"open/hidden#2", "", link("issue", "open/hidden/-/issues/2", "Secret", "open/hidden#2"), "open/hidden#2"},
+		{"~bug", "open/tool", link("label", "open/tool/-/issues?label_name[]=bug", "", "bug"), link("label", "open/tool/-/issues?label_name[]=bug", "", "bug")},
+		{`~"two words"`, "open/tool", words, words},
+		{byID, "open/tool", words, words},
+		{byID, "open/hidden", byID, ""},
+		{"~nothing", "open/tool", "~nothing", "~nothing"},
+		{"hidden~bug", "open/tool", link("label", "open/hidden/-/issues?label_name[]=bug", "", "bug in open/hidden"), "hidden~bug"},
+		{"%v1", "open/tool", v1, v1},
+		{"%1", "open/tool", v1, v1},
+		{"%ours", "open/tool", link("milestone", "groups/open/-/milestones/1", "", "%ours"), link("milestone", "groups/open/-/milestones/1", "", "%ours")},
+		{"open/hidden%v1", "", link("milestone", "open/hidden/-/milestones/1", "", "%v1 in open/hidden"), "open/hidden%v1"},
+		{"%v2", "open/tool", "%v2", "%v2"},
+	} {
+		for who, want := range map[*user.User]string{w.member: tt.member, w.stranger: tt.stranger} {
+			if want == "" {
+				continue // they do not see the project
+			}
+			if got := w.render(t, who, tt.text, tt.in); got != "<p>"+want+"</p>" {
+				t.Errorf("%s in %q for %s:\n got %s\nwant %s", tt.text, tt.in, who.Username, got, want)
+			}
+		}
+	}
+	if got := strings.Count(w.render(t, w.member, strings.Repeat("#1 ", 105)+strings.Repeat("~bug ", 105)+strings.Repeat("%v1 ", 105), "open/tool"), "href="); got != 300 {
+		t.Errorf("%d links of one text", got)
+	}
+}
+
 // DO-03: each thing that a text names is a question to the database, or to git.
 func TestDO03_OfManyThingsThatATextNamesSomeAreLookedUp(t *testing.T) {
 	t.Parallel()

@@ -14,9 +14,12 @@ import (
 
 	"stithy/internal/gitstore"
 	"stithy/internal/group"
+	"stithy/internal/issue"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/markdown"
+	"stithy/internal/label"
+	"stithy/internal/milestone"
 	"stithy/internal/platform/deps"
 	"stithy/internal/project"
 	"stithy/internal/repository"
@@ -30,6 +33,9 @@ type Deps struct {
 	Groups       *group.Service
 	Projects     *project.Service
 	Repositories *repository.Service
+	Labels       *label.Service
+	Milestones   *milestone.Service
+	Issues       *issue.Service
 	ExternalURL  *url.URL
 }
 
@@ -102,6 +108,7 @@ const (
 	maxNames    = 50
 	maxProjects = 20
 	maxCommits  = 20
+	maxPlanned  = 100 // issues, as many labels and as many milestones
 )
 
 // lookup is what was found out for one text and one reader.
@@ -111,6 +118,7 @@ type lookup struct {
 	names    map[string]*markdown.Link
 	projects map[string]*project.Project
 	commits  int
+	planned  []planned
 }
 
 // resolve says what references are to a reader. What they may not see stays text, as what is not there does.
@@ -130,12 +138,14 @@ func (s *Service) resolve(ctx context.Context, c Context, all []markdown.Referen
 			links[i], err = l.project(ctx, r)
 		case markdown.Commit, markdown.Range:
 			links[i], err = l.commit(ctx, r)
+		case markdown.Issue, markdown.Label, markdown.Milestone:
+			err = l.plan(ctx, i, r)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return links, nil
+	return links, l.link(ctx, links)
 }
 
 // mention is a person, or a group that the reader sees. Those who may not see profiles see no names.

@@ -7,7 +7,11 @@ const columns = `m.id, m.namespace_id, m.project_id, m.iid, m.title, m.descripti
 const ofOwner = `(m.namespace_id = $1 or m.project_id = $2)`
 
 const (
-	sqlAmong   = `select ` + columns + ` from milestones m where m.id = any($1::bigint[])`
+	sqlAmong    = `select ` + columns + ` from milestones m where m.id = any($1::bigint[])`
+	sqlReferred = `
+select ` + columns + ` from milestones m
+where (m.project_id = $2 and (m.title = any($1::text[]) or m.iid = any($4::bigint[]))) or (m.namespace_id = any($3::bigint[]) and m.title = any($1::text[]))
+order by m.project_id nulls last, array_position($3::bigint[], m.namespace_id) desc, m.id limit 5000`
 	sqlTitle   = `select title from milestones where id = $1`
 	sqlFindFor = `select ` + columns + ` from milestones m where m.id = $3 and (m.project_id = $1 or m.namespace_id = any($2::bigint[]))`
 	// A transfer may bring two of one title together: the nearer one is meant.

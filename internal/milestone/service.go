@@ -309,3 +309,31 @@ func (s *Service) Title(ctx context.Context, q postgres.Querier, id int64) (stri
 	}
 	return title, err
 }
+
+// Referred are the milestones that texts of a project name, by what they are called there: their number in the project, or a title, of which the nearest
+// is meant.
+func (s *Service) Referred(ctx context.Context, of bus.Entity, refs []string) (map[string]Milestone, error) {
+	lineage, err := owner.Lineage(ctx, s.deps.DB, of)
+	if err != nil {
+		return nil, err
+	}
+	numbers := []int64{}
+	for _, ref := range refs {
+		if n, err := strconv.ParseInt(ref, 10, 64); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	found, err := postgres.All[Milestone](ctx, s.deps.DB, sqlReferred, refs, of.ID, lineage, numbers)
+	milestones := make(map[string]Milestone, len(found))
+	for _, m := range found {
+		if _, taken := milestones[m.Title]; !taken {
+			milestones[m.Title] = m
+		}
+	}
+	for _, m := range found { // numbers win over titles
+		if m.ProjectID != nil && slices.Contains(numbers, int64(m.IID)) {
+			milestones[strconv.Itoa(m.IID)] = m
+		}
+	}
+	return milestones, err
+}

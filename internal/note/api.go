@@ -17,8 +17,9 @@ const maxRequest = 2 << 20
 
 const (
 	ofIssue     = "/projects/{id}/issues/{issue_iid:digits}"
-	cutNote     = "Bodies are cut after 65,536 characters."
+	cutNote     = "Bodies are cut after 65,536 characters, and after 200 when those before them in an answer take two megabytes."
 	lockedOut   = "403 to who is no member when the discussion is locked"
+	commands    = "Lines of the text that are commands, like /close, are done with the rights of the caller; 202 when there is nothing else in it."
 	othersNotes = "403 to who is neither the author nor a maintainer"
 )
 
@@ -35,7 +36,7 @@ func (s *Service) noteEndpoints() []httpapi.Endpoint {
 		issue.Below(issues, httpapi.Spec{Route: "GET " + one, Needs: access.ReadNotes, Summary: "Show a note about an issue."}, s.handleGet),
 		issue.Below(issues, httpapi.Spec{
 			Route: "POST " + all, Needs: access.CreateNotes, Status: http.StatusCreated, Summary: "Comment on an issue.", MaxBody: maxRequest,
-			Limit: "notes_create", ExtraRefusals: lockedOut,
+			Limit: "notes_create", ExtraRefusals: lockedOut, Note: commands,
 		}, s.handleCreate),
 		issue.Below(issues, httpapi.Spec{
 			Route: "PUT " + one, Needs: access.EditNotes, Summary: "Change a comment on an issue.", MaxBody: maxRequest, ExtraRefusals: othersNotes,
@@ -89,11 +90,11 @@ type createParams struct {
 	Confidential httpapi.Opt[bool] `param:"confidential" doc:"An older name of internal"`
 }
 
-func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[Place, createParams]) (noteForm, error) {
+func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[Place, createParams]) (noteReply, error) {
 	p := call.Params
-	d := Draft{Body: p.Body, CreatedAt: p.CreatedAt.Ptr(), Internal: p.Internal.Or(p.Confidential.Or(false))}
-	n, err := s.Create(ctx, call.Actor, call.Subject, d)
-	return s.show(ctx, call.Subject, n, err)
+	d := Draft{Body: p.Body, CreatedAt: p.CreatedAt.Ptr(), Internal: p.Internal.Or(false) || p.Confidential.Or(false)}
+	said, err := s.Create(ctx, call.Actor, call.Subject, d)
+	return s.showSaid(ctx, call.Subject, said, err)
 }
 
 type updateParams struct {
@@ -125,20 +126,19 @@ func (s *Service) discussionEndpoints() []httpapi.Endpoint {
 		one   = all + "/{discussion_id}"
 		notes = one + "/notes"
 		note  = notes + "/{note_id:digits}"
-		share = "Bodies are cut after 65,536 characters; those of one answer share 8 MB, in parts of 1,000 characters at the least."
 	)
 	issues := s.deps.Issues
 	return []httpapi.Endpoint{
-		issue.Below(issues, httpapi.Spec{Route: "GET " + all, Needs: access.ReadNotes, Summary: "List the discussions about an issue.", Note: share}, s.handleDiscussions),
-		issue.Below(issues, httpapi.Spec{Route: "GET " + one, Needs: access.ReadNotes, Summary: "Show a discussion about an issue.", Note: share}, s.handleDiscussion),
+		issue.Below(issues, httpapi.Spec{Route: "GET " + all, Needs: access.ReadNotes, Summary: "List the discussions about an issue.", Note: cutNote}, s.handleDiscussions),
+		issue.Below(issues, httpapi.Spec{Route: "GET " + one, Needs: access.ReadNotes, Summary: "Show a discussion about an issue.", Note: cutNote}, s.handleDiscussion),
 		issue.Below(issues, httpapi.Spec{
 			Route: "POST " + all, Needs: access.CreateNotes, Status: http.StatusCreated, Summary: "Begin a discussion about an issue.", MaxBody: maxRequest,
-			Limit: "notes_create", ExtraRefusals: lockedOut,
+			Limit: "notes_create", ExtraRefusals: lockedOut, Note: commands,
 		}, s.handleBegin),
-		issue.Below(issues, httpapi.Spec{Route: "GET " + notes, Needs: access.ReadNotes, Summary: "List the notes of a discussion about an issue.", Note: share}, s.handleSaid),
+		issue.Below(issues, httpapi.Spec{Route: "GET " + notes, Needs: access.ReadNotes, Summary: "List the notes of a discussion about an issue.", Note: cutNote}, s.handleSaid),
 		issue.Below(issues, httpapi.Spec{
 			Route: "POST " + notes, Needs: access.CreateNotes, Status: http.StatusCreated, Summary: "Reply to a discussion about an issue.", MaxBody: maxRequest,
-			Limit: "notes_create", ExtraRefusals: lockedOut,
+			Limit: "notes_create", ExtraRefusals: lockedOut, Note: commands,
 		}, s.handleReply),
 		issue.Below(issues, httpapi.Spec{Route: "GET " + note, Needs: access.ReadNotes, Summary: "Show a note of a discussion about an issue."}, s.handleSaidNote),
 		issue.Below(issues, httpapi.Spec{
@@ -183,12 +183,19 @@ type beginParams struct {
 	bodyParams
 }
 
-func (s *Service) handleBegin(ctx context.Context, call httpapi.Call[Place, beginParams]) (discussionForm, error) {
-	n, err := s.Create(ctx, call.Actor, call.Subject, Draft{Body: call.Params.Body, CreatedAt: call.Params.CreatedAt.Ptr(), Thread: true})
-	if err != nil {
-		return discussionForm{}, err
+func (s *Service) handleBegin(ctx context.Context, call httpapi.Call[Place, beginParams]) (reply discussionReply, _ error) {
+	said, err := s.Create(ctx, call.Actor, call.Subject, Draft{Body: call.Params.Body, CreatedAt: call.Params.CreatedAt.Ptr(), Thread: true})
+	switch {
+	case err != nil:
+		return reply, err
+	case said.Note == nil:
+		return reply.Other(obeyed(said)), nil
 	}
-	return s.showDiscussion(ctx, call.Subject, Discussion{*n}, nil)
+	form, err := s.showDiscussion(ctx, call.Subject, Discussion{*said.Note}, nil)
+	if err == nil {
+		form.Notes[0].CommandsChanges = said.Commands.Changes
+	}
+	return reply.One(form), err
 }
 
 func (s *Service) handleSaid(ctx context.Context, call httpapi.Call[Place, discussionRef]) ([]noteForm, error) {
@@ -205,14 +212,14 @@ type replyParams struct {
 	bodyParams
 }
 
-func (s *Service) handleReply(ctx context.Context, call httpapi.Call[Place, replyParams]) (noteForm, error) {
+func (s *Service) handleReply(ctx context.Context, call httpapi.Call[Place, replyParams]) (reply noteReply, _ error) {
 	p := call.Params
 	id, ok := parseDiscussion(p.DiscussionID)
 	if !ok {
-		return noteForm{}, errNoDiscussion
+		return reply, errNoDiscussion
 	}
-	n, err := s.Create(ctx, call.Actor, call.Subject, Draft{Body: p.Body, CreatedAt: p.CreatedAt.Ptr(), Discussion: id})
-	return s.show(ctx, call.Subject, n, err)
+	said, err := s.Create(ctx, call.Actor, call.Subject, Draft{Body: p.Body, CreatedAt: p.CreatedAt.Ptr(), Discussion: id})
+	return s.showSaid(ctx, call.Subject, said, err)
 }
 
 type saidRef struct {

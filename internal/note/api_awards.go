@@ -109,7 +109,7 @@ func (s *Service) getAward(ctx context.Context, a access.Actor, at Place, noteID
 	return s.showAward(ctx, award, err)
 }
 
-func (s *Service) give(ctx context.Context, a access.Actor, at Place, noteID int64, name string) (awardForm, error) {
+func (s *Service) giveTo(ctx context.Context, a access.Actor, at Place, noteID int64, name string) (awardForm, error) {
 	to, err := s.subject(ctx, a, at, noteID)
 	if err != nil {
 		return awardForm{}, err
@@ -164,7 +164,7 @@ func (s *Service) handleAward(ctx context.Context, call httpapi.Call[Place, awar
 }
 
 func (s *Service) handleGive(ctx context.Context, call httpapi.Call[Place, giveParams]) (awardForm, error) {
-	return s.give(ctx, call.Actor, call.Subject, 0, call.Params.Name)
+	return s.giveTo(ctx, call.Actor, call.Subject, 0, call.Params.Name)
 }
 
 func (s *Service) handleTake(ctx context.Context, call httpapi.Call[Place, awardRef]) (httpapi.NoContent, error) {
@@ -180,7 +180,7 @@ func (s *Service) handleNoteAward(ctx context.Context, call httpapi.Call[Place, 
 }
 
 func (s *Service) handleGiveNote(ctx context.Context, call httpapi.Call[Place, giveNoteParams]) (awardForm, error) {
-	return s.give(ctx, call.Actor, call.Subject, call.Params.NoteID, call.Params.Name)
+	return s.giveTo(ctx, call.Actor, call.Subject, call.Params.NoteID, call.Params.Name)
 }
 
 func (s *Service) handleTakeNote(ctx context.Context, call httpapi.Call[Place, noteAwardRef]) (httpapi.NoContent, error) {

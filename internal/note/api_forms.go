@@ -3,28 +3,44 @@ package note
 import (
 	"context"
 
+	"stithy/internal/issue"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/user"
 )
 
 // noteForm is a note on the wire.
 type noteForm struct {
-	ID              int64        `json:"id"`
-	Type            *string      `json:"type"`
-	Body            string       `json:"body"`
-	Attachment      *string      `json:"attachment"`
-	Author          *user.Public `json:"author"`
-	CreatedAt       httpapi.Time `json:"created_at"`
-	UpdatedAt       httpapi.Time `json:"updated_at"`
-	System          bool         `json:"system"`
-	NoteableID      int64        `json:"noteable_id"`
-	NoteableType    string       `json:"noteable_type"`
-	ProjectID       int64        `json:"project_id"`
-	Resolvable      bool         `json:"resolvable"`
-	Confidential    bool         `json:"confidential"`
-	Internal        bool         `json:"internal"`
-	NoteableIID     int          `json:"noteable_iid"`
-	CommandsChanges struct{}     `json:"commands_changes"`
+	ID              int64              `json:"id"`
+	Type            *string            `json:"type"`
+	Body            string             `json:"body"`
+	Attachment      *string            `json:"attachment"`
+	Author          *user.Public       `json:"author"`
+	CreatedAt       httpapi.Time       `json:"created_at"`
+	UpdatedAt       httpapi.Time       `json:"updated_at"`
+	System          bool               `json:"system"`
+	NoteableID      int64              `json:"noteable_id"`
+	NoteableType    string             `json:"noteable_type"`
+	ProjectID       int64              `json:"project_id"`
+	Resolvable      bool               `json:"resolvable"`
+	Confidential    bool               `json:"confidential"`
+	Internal        bool               `json:"internal"`
+	NoteableIID     int                `json:"noteable_iid"`
+	CommandsChanges issue.CommandsForm `json:"commands_changes"`
+}
+
+// commandsForm is what commands did that were all that was said.
+type commandsForm struct {
+	CommandsChanges issue.CommandsForm `json:"commands_changes"`
+	Summary         []string           `json:"summary"`
+}
+
+type (
+	noteReply       = httpapi.Either[noteForm, httpapi.NothingKept[commandsForm]]
+	discussionReply = httpapi.Either[discussionForm, httpapi.NothingKept[commandsForm]]
+)
+
+func obeyed(said *Said) httpapi.NothingKept[commandsForm] {
+	return httpapi.NothingKept[commandsForm]{Body: commandsForm{CommandsChanges: said.Commands.Changes, Summary: said.Commands.Summary}}
 }
 
 // discussionForm is a discussion on the wire.
@@ -72,6 +88,19 @@ func (s *Service) presenter(ctx context.Context, at Place, notes ...Note) (func(
 		}
 		return form
 	}, err
+}
+
+// showSaid presents what came of something that was said.
+func (s *Service) showSaid(ctx context.Context, at Place, said *Said, err error) (reply noteReply, _ error) {
+	switch {
+	case err != nil:
+		return reply, err
+	case said.Note == nil:
+		return reply.Other(obeyed(said)), nil
+	}
+	form, err := s.show(ctx, at, said.Note, nil)
+	form.CommandsChanges = said.Commands.Changes
+	return reply.One(form), err
 }
 
 // show presents one note.

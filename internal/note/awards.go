@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/emoji"
 	"stithy/internal/kit/fault"
@@ -67,20 +69,35 @@ func (s *Service) FindAward(ctx context.Context, of Subject, id int64) (*Award, 
 	return &a, err
 }
 
-// Give gives an emoji to a subject. What the instance noted takes none.
-func (s *Service) Give(ctx context.Context, by access.Actor, to Subject, name string) (*Award, error) {
+// Give gives an emoji to a subject. What the instance noted takes none, and where the discussion is locked only who may go on with it gives some.
+func (s *Service) Give(ctx context.Context, by access.Actor, to Subject, name string) (a *Award, err error) {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
+		a, err = s.give(ctx, tx, by, to, name)
+		return err
+	})
+	return a, err
+}
+
+func (s *Service) give(ctx context.Context, tx pgx.Tx, by access.Actor, to Subject, name string) (*Award, error) {
 	switch {
-	case to.Note != nil && to.Note.System:
+	case to.Note != nil && to.Note.System, mayComment(by, to.Place) != nil:
 		return nil, errNoAward
 	case !emoji.Known(name):
 		return nil, errNoEmoji
 	}
 	issueID, noteID := to.keys()
-	a, err := postgres.One[Award](ctx, s.deps.DB, sqlInsertAward, by.ID(), issueID, noteID, emoji.Plain(name), s.deps.Clock.Now())
-	return &a, postgres.Faults{
-		"award_emoji_issue_key": errGiven, "award_emoji_note_key": errGiven, "award_emoji_issue_id_fkey": errNoAward, "award_emoji_note_id_fkey": errNoAward,
-		"award_emoji_user_id_fkey": fault.New(fault.Unauthenticated),
-	}.Translate(err)
+	now := s.deps.Clock.Now()
+	a, err := postgres.One[Award](ctx, tx, sqlInsertAward, by.ID(), issueID, noteID, emoji.Plain(name), now)
+	if err != nil {
+		return nil, awardFaults.Translate(err)
+	}
+	return &a, s.deps.Bus.Publish(ctx, tx, AwardEvent{By: by, At: now, To: to, Award: a})
+}
+
+// awardFaults are what giving an emoji finds when something came or went meanwhile.
+var awardFaults = postgres.Faults{
+	"award_emoji_issue_key": errGiven, "award_emoji_note_key": errGiven, "award_emoji_issue_id_fkey": errNoAward, "award_emoji_note_id_fkey": errNoAward,
+	"award_emoji_user_id_fkey": fault.New(fault.Unauthenticated),
 }
 
 // Take takes an emoji back. Those of others are for administrators.

@@ -30,3 +30,14 @@ type Event struct {
 
 // EventName is the act.
 func (e Event) EventName() string { return string(e.Action) }
+
+// AwardEvent is that somebody gave an emoji to an issue or to a note about it, published in the transaction that did it.
+type AwardEvent struct {
+	By    access.Actor
+	At    time.Time
+	To    Subject
+	Award Award
+}
+
+// EventName is the act.
+func (AwardEvent) EventName() string { return "emoji_given" }

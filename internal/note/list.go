@@ -2,6 +2,7 @@ package note
 
 import (
 	"context"
+	"encoding/hex"
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/paging"
@@ -33,7 +34,7 @@ func (s *Service) List(ctx context.Context, a access.Actor, at Place, which Whic
 	if req.OrderBy == "updated_at" {
 		key.Expr = "n.updated_at"
 	}
-	l.Columns(listColumns).Order(key, postgres.Key{Expr: "n.id", Desc: req.Desc})
+	l.Columns("n.id").Order(key, postgres.Key{Expr: "n.id", Desc: req.Desc}).Details("join notes n on n.id = page.id", listColumns)
 	return paging.Fetch[Note](ctx, s.deps.DB, l, req, nil)
 }
 
@@ -43,6 +44,9 @@ func (s *Service) readable(ctx context.Context, a access.Actor, at Place) (*post
 	l := postgres.From("notes n").Where("n.issue_id = ?", at.Issue.ID)
 	if !readsInternal(a, at.Project) {
 		l.Where("not n.internal")
+	}
+	if !a.Admin() {
+		l.Where(notBanned)
 	}
 	named, err := postgres.Values[int64](ctx, s.deps.DB, sqlReferences, at.Issue.ID)
 	if err != nil || len(named) == 0 {
@@ -55,14 +59,20 @@ func (s *Service) readable(ctx context.Context, a access.Actor, at Place) (*post
 // Discussion is what was said to each other: one note that stands alone, or one and its replies.
 type Discussion []Note
 
+// begun is the note that a discussion begins with.
+type begun struct {
+	ID           int64
+	DiscussionID []byte
+}
+
 // Discussions reads one page of the discussions about an issue that an actor may read, the oldest first.
 func (s *Service) Discussions(ctx context.Context, a access.Actor, at Place, req paging.Request) (paging.Result[Discussion], error) {
 	l, err := s.readable(ctx, a, at)
 	if err != nil {
 		return paging.Result[Discussion]{}, err
 	}
-	l.Where("n.first").Columns(listColumns).Order(postgres.Key{Expr: "n.created_at"}, postgres.Key{Expr: "n.id"})
-	page, err := paging.Fetch[Note](ctx, s.deps.DB, l, req, nil)
+	l.Where("n.first").Columns("n.id, n.discussion_id").Order(postgres.Key{Expr: "n.created_at"}, postgres.Key{Expr: "n.id"})
+	page, err := paging.Fetch[begun](ctx, s.deps.DB, l, req, nil)
 	if err != nil {
 		return paging.Result[Discussion]{}, err
 	}
@@ -70,13 +80,13 @@ func (s *Service) Discussions(ctx context.Context, a access.Actor, at Place, req
 	for n := range page.Items {
 		ids[n] = page.Items[n].DiscussionID
 	}
-	said, err := s.said(ctx, at, ids...)
-	return paging.Map(page, func(n Note) Discussion { return said[n.Discussion()] }), err
+	said, err := s.said(ctx, a, at, ids...)
+	return paging.Map(page, func(b begun) Discussion { return said[hex.EncodeToString(b.DiscussionID)] }), err
 }
 
 // said are the notes of some discussions about an issue, by the id of the discussion.
-func (s *Service) said(ctx context.Context, at Place, discussions ...[]byte) (map[string]Discussion, error) {
-	notes, err := postgres.All[Note](ctx, s.deps.DB, sqlDiscussions, discussions, at.Issue.ID)
+func (s *Service) said(ctx context.Context, a access.Actor, at Place, discussions ...[]byte) (map[string]Discussion, error) {
+	notes, err := postgres.All[Note](ctx, s.deps.DB, sqlDiscussions, discussions, at.Issue.ID, a.Admin())
 	said := map[string]Discussion{}
 	for _, n := range notes {
 		said[n.Discussion()] = append(said[n.Discussion()], n)
@@ -101,6 +111,6 @@ func (s *Service) FindDiscussion(ctx context.Context, a access.Actor, at Place, 
 			return nil, errNoDiscussion
 		}
 	}
-	said, err := s.said(ctx, at, id)
+	said, err := s.said(ctx, a, at, id)
 	return said[text], err
 }

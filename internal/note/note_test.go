@@ -131,7 +131,7 @@ func TestPE02_InternalNotesAreForReporters(t *testing.T) {
 	w := newFixture(t)
 	reporter := w.people[access.Reporter]
 	n := w.say(t, reporter, w.issue, "between us", map[string]any{"internal": true})
-	w.say(t, reporter, w.issue, "so is this", map[string]any{"confidential": true})
+	w.say(t, reporter, w.issue, "so is this", map[string]any{"confidential": true, "internal": false})
 	if !n.Internal || !n.Confidential {
 		t.Errorf("said is %+v", n)
 	}
@@ -245,8 +245,81 @@ insert into notes (issue_id, discussion_id, first, thread, body, created_at, upd
 		}
 	}
 	d := httpapitest.JSON[discussion](t, w.reporter(t).Do(t, "GET", w.issue.path()+"/discussions/"+id, nil).WantStatus(t, http.StatusOK))
-	if part := 8388608 / 201; len(d.Notes) != 201 || len(d.Notes[0].Body) != 2*part {
-		t.Errorf("%d notes of %d bytes", len(d.Notes), len(d.Notes[0].Body))
+	shown := 0
+	for _, n := range d.Notes {
+		shown += len(n.Body)
+	}
+	if len(d.Notes) != 201 || d.Notes[0].Body != long[:2*65_536] || d.Notes[200].Body != long[:2*200] || shown > 2<<20 {
+		t.Errorf("%d notes of %d bytes", len(d.Notes), shown)
+	}
+	if got := bodies(t, w.reporter(t), w.issue.path()+"/notes?per_page=100&page=2&sort=asc"); len(got) != 100 || len(strings.Join(got, "")) > 2<<20 {
+		t.Errorf("a page has %d notes of %d bytes", len(got), len(strings.Join(got, "")))
+	}
+
+	// A copy has two megabytes of them.
+	copied := httpapitest.JSON[made](t, w.reporter(t).Do(t, "POST", w.issue.path()+"/clone", map[string]any{"to_project_id": w.project.ID, "with_notes": true}).
+		WantStatus(t, http.StatusCreated))
+	if m := w.again(t, copied); m.NotesCount != 10 {
+		t.Errorf("the copy has %d notes", m.NotesCount)
+	}
+}
+
+func TestWhatABannedPersonSaidIsForAdministrators(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	n := w.say(t, w.people[access.Guest], w.issue, "Buy this.")
+	id := w.discussionOf(t, n)
+	w.reporter(t).Do(t, "POST", w.issue.path()+"/discussions/"+id+"/notes", map[string]any{"body": "No."}).WantStatus(t, http.StatusCreated)
+	w.As(t, w.root).Do(t, "POST", fmt.Sprintf("/users/%d/ban", w.people[access.Guest].ID), nil).WantStatus(t, http.StatusCreated)
+	one := fmt.Sprintf("%s/notes/%d", w.issue.path(), n.ID)
+	w.reporter(t).Do(t, "GET", one, nil).WantStatus(t, http.StatusNotFound)
+	w.As(t, w.people[access.Owner]).Do(t, "PUT", one, map[string]any{"body": "x"}).WantStatus(t, http.StatusNotFound)
+	if got := bodies(t, w.reporter(t), w.issue.path()+"/notes"); !slices.Equal(got, []string{"No."}) {
+		t.Errorf("others read %q", got)
+	}
+	w.reporter(t).Do(t, "GET", w.issue.path()+"/discussions/"+id, nil).WantStatus(t, http.StatusNotFound)
+	if got := bodies(t, w.As(t, w.root), w.issue.path()+"/notes?sort=asc"); !slices.Equal(got, []string{"Buy this.", "No."}) {
+		t.Errorf("an administrator reads %q", got)
+	}
+	w.As(t, w.root).Do(t, "GET", one, nil).WantStatus(t, http.StatusOK)
+}
+
+func TestALockedDiscussionTakesNoEmojiOfStrangers(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	n := w.say(t, w.people[access.Reporter], w.issue, "Enough.")
+	w.change(t, w.issue, map[string]any{"discussion_locked": true})
+	for _, on := range []string{w.issue.path(), fmt.Sprintf("%s/notes/%d", w.issue.path(), n.ID)} {
+		w.As(t, w.stranger).Do(t, "POST", on+"/award_emoji", map[string]any{"name": "thumbsup"}).WantStatus(t, http.StatusNotFound)
+		w.As(t, w.people[access.Guest]).Do(t, "POST", on+"/award_emoji", map[string]any{"name": "thumbsup"}).WantStatus(t, http.StatusCreated)
+	}
+}
+
+// DO-05: whoever changes an issue again and again does not fill the disk.
+func TestDO05_ChangesOfAnIssueAreNotedUpToABound(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	for _, sql := range []string{
+		`insert into resource_events (issue_id, kind, action, closed, created_at) select $1, 'state', 'closed', true, now() from generate_series(1, 9999)`,
+		`insert into notes (issue_id, discussion_id, first, thread, body, system, created_at, updated_at)
+select $1, decode(lpad(to_hex(n), 40, '0'), 'hex'), true, false, 'changed the description', true, now(), now() from generate_series(1, 9999) n`,
+	} {
+		if _, err := w.DB.Exec(t.Context(), sql, w.issue.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	count := func(table string) (n int) {
+		t.Helper()
+		if err := w.DB.QueryRow(t.Context(), `select count(*) from `+table+` where issue_id = $1`, w.issue.ID).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for _, label := range []string{"a", "b", ""} {
+		w.change(t, w.issue, map[string]any{"labels": label, "title": "Mend " + label})
+	}
+	if events, notes := count("resource_events"), count("notes"); events != 10_000 || notes != 10_000 {
+		t.Errorf("%d events and %d notes are kept", events, notes)
 	}
 }
 

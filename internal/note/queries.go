@@ -1,19 +1,27 @@
 package note
 
+// maxChanges is how many changes of an issue are noted, and so many of its labels, milestones and states. Whoever makes more of them is a program that
+// went wrong, or wants to fill the disk.
+const (
+	maxChanges = `10000`
+	fewChanges = `(select count(*) from (select 1 from resource_events where issue_id = $1 limit ` + maxChanges + `) noted) < ` + maxChanges
+)
+
+// notBanned is the condition on a note called n that its author is not banned.
+const notBanned = `not exists (select 1 from users u where u.id = n.author_id and u.state = 'banned')`
+
 const (
 	columns = `n.id, n.issue_id, n.author_id, n.discussion_id, n.first, n.thread, n.body, n.system, n.internal, n.refers_to_id, n.created_at, n.updated_at`
-	// In lists bodies are cut: a hundred of a megabyte each are more than an answer should hold.
-	listColumns = `n.id, n.issue_id, n.author_id, n.discussion_id, n.first, n.thread, left(n.body, 65536) as body, n.system, n.internal, n.refers_to_id,
-	n.created_at, n.updated_at`
+	// In lists bodies are cut: each after 65,536 characters, and further when those before it take two megabytes.
+	listColumns = `n.id, n.issue_id, n.author_id, n.discussion_id, n.first, n.thread,
+	left(n.body, case when sum(least(octet_length(n.body), 262144)) over (order by n.id) <= 2097152 then 65536 else 200 end) as body,
+	n.system, n.internal, n.refers_to_id, n.created_at, n.updated_at`
 
-	sqlFind       = `select ` + columns + ` from notes n where n.id = $1 and n.issue_id = $2`
-	sqlFirst      = `select ` + columns + ` from notes n where n.discussion_id = $1 and n.issue_id = $2 and n.first`
-	sqlReferences = `select distinct refers_to_id from notes where issue_id = $1 and refers_to_id is not null limit 1000`
-	// What discussions say shares 8 MB, in parts of a thousand characters at the least.
+	sqlFind        = `select ` + columns + ` from notes n where n.id = $1 and n.issue_id = $2 and ($3 or ` + notBanned + `)`
+	sqlFirst       = `select ` + columns + ` from notes n where n.discussion_id = $1 and n.issue_id = $2 and n.first and ($3 or ` + notBanned + `)`
+	sqlReferences  = `select distinct refers_to_id from notes where issue_id = $1 and refers_to_id is not null limit 1000`
 	sqlDiscussions = `
-select n.id, n.issue_id, n.author_id, n.discussion_id, n.first, n.thread,
-	left(n.body, greatest(1000, least(65536, 8388608 / (count(*) over ())))::integer) as body, n.system, n.internal, n.refers_to_id, n.created_at, n.updated_at
-from notes n where n.discussion_id = any($1::bytea[]) and n.issue_id = $2 order by n.created_at, n.id`
+select ` + listColumns + ` from notes n where n.discussion_id = any($1::bytea[]) and n.issue_id = $2 and ($3 or ` + notBanned + `) order by n.created_at, n.id`
 
 	sqlInsert = `
 insert into notes as n (issue_id, author_id, discussion_id, first, thread, body, internal, created_at, updated_at)
@@ -26,14 +34,21 @@ update notes set first = true where id = (select id from notes where discussion_
 
 	sqlInsertSystem = `
 insert into notes (issue_id, author_id, discussion_id, first, thread, body, system, refers_to_id, created_at, updated_at)
-values ($1, $2, $3, true, false, $4, true, $5, $6, $6)`
+select $1::bigint, $2::bigint, $3::bytea, true, false, $4::text, true, $5::bigint, $6::timestamptz, $6
+where (select count(*) from (select 1 from notes where issue_id = $1 and system limit ` + maxChanges + `) noted) < ` + maxChanges
+	// Once for two issues, and not more often than a reader's list looks at.
+	sqlInsertMention = `
+insert into notes (issue_id, author_id, discussion_id, first, thread, body, system, refers_to_id, created_at, updated_at)
+select $1, $2, $3, true, false, 'mentioned in issue ' || $4::text, true, $5, $6, $6
+where not exists (select 1 from notes where issue_id = $1 and refers_to_id = $5 and body like 'mentioned in issue %')
+	and (select count(*) from (select 1 from notes where issue_id = $1 and refers_to_id is not null limit 1000) named) < 1000`
 	sqlUsernames = `select id, username from users where id = any($1::bigint[])`
 
 	sqlMoveNotes  = `update notes set issue_id = $2 where issue_id = $1`
 	sqlMoveAwards = `update award_emoji set issue_id = $2 where issue_id = $1`
 	sqlMoveEvents = `update resource_events set issue_id = $2 where issue_id = $1`
 	sqlNoVotes    = `update issues set upvotes = 0, downvotes = 0 where id = $1`
-	// A copy has the first comments, as far as they are 64 MB.
+	// A copy has the first comments, as far as they are two megabytes.
 	sqlCopyNotes = `
 with said as (
 	select n.id, n.author_id, n.discussion_id, n.first, n.thread, n.body, n.internal, n.created_at, n.updated_at, sum(octet_length(n.body)) over (order by n.created_at, n.id) as bytes from notes n where n.issue_id = $1 and not n.system
@@ -43,20 +58,22 @@ with said as (
 )
 insert into notes (issue_id, author_id, discussion_id, first, thread, body, internal, created_at, updated_at)
 select $2::bigint, s.author_id, t.copy, s.first, s.thread, s.body, s.internal, s.created_at, s.updated_at
-from said s join threads t using (discussion_id) where s.bytes <= 67108864 order by s.created_at, s.id`
+from said s join threads t using (discussion_id) where s.bytes <= 2097152 order by s.created_at, s.id`
 
 	awardColumns   = `a.id, a.user_id, a.issue_id, a.note_id, a.name, a.created_at`
 	sqlFindAward   = `select ` + awardColumns + ` from award_emoji a where a.id = $1 and a.issue_id is not distinct from $2 and a.note_id is not distinct from $3`
 	sqlInsertAward = `insert into award_emoji as a (user_id, issue_id, note_id, name, created_at) values ($1, $2, $3, $4, $5) returning ` + awardColumns
+	sqlOwnAward    = `select id from award_emoji where user_id = $1 and name = $2 and issue_id is not distinct from $3 and note_id is not distinct from $4`
 	sqlDeleteAward = `delete from award_emoji where id = $1`
 
 	eventColumns   = `e.id, e.issue_id, e.user_id, e.kind, e.action, e.label_id, e.milestone_id, e.closed, e.created_at`
 	sqlFindEvent   = `select ` + eventColumns + ` from resource_events e where e.id = $1 and e.issue_id = $2 and e.kind = $3`
 	sqlInsertEvent = `
-insert into resource_events (issue_id, user_id, kind, action, label_id, milestone_id, closed, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8)`
+insert into resource_events (issue_id, user_id, kind, action, label_id, milestone_id, closed, created_at)
+select $1::bigint, $2::bigint, $3::text, $4::text, $5::bigint, $6::bigint, $7::boolean, $8::timestamptz where ` + fewChanges
 	sqlInsertLabelEvents = `
 insert into resource_events (issue_id, user_id, kind, action, label_id, closed, created_at)
-select $1, $2, 'label', $3, id, $5, $6 from unnest($4::bigint[]) id`
+select $1, $2, 'label', $3, id, $5, $6 from unnest($4::bigint[]) id where ` + fewChanges
 	sqlRelabel = `update resource_events set label_id = $2 where label_id = any($1::bigint[])`
 	sqlReplan  = `update resource_events set milestone_id = $2 where milestone_id = any($1::bigint[])`
 )

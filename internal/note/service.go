@@ -47,7 +47,7 @@ var (
 
 // Find reads a note about an issue, for an actor who reads the issue.
 func (s *Service) Find(ctx context.Context, a access.Actor, at Place, id int64) (*Note, error) {
-	n, err := postgres.One[Note](ctx, s.deps.DB, sqlFind, id, at.Issue.ID)
+	n, err := postgres.One[Note](ctx, s.deps.DB, sqlFind, id, at.Issue.ID, a.Admin())
 	if errors.Is(err, postgres.ErrNoRows) || (err == nil && n.Internal && !readsInternal(a, at.Project)) {
 		return nil, errNoNote
 	} else if err != nil {
@@ -73,8 +73,8 @@ type Draft struct {
 	CreatedAt  *time.Time
 }
 
-// Create says something about an issue.
-func (s *Service) Create(ctx context.Context, by access.Actor, at Place, d Draft) (*Note, error) {
+// Create says something about an issue, and does what the text commands: what is nothing but commands is not kept.
+func (s *Service) Create(ctx context.Context, by access.Actor, at Place, d Draft) (*Said, error) {
 	if err := checkBody(d.Body); err != nil {
 		return nil, err
 	}
@@ -85,8 +85,15 @@ func (s *Service) Create(ctx context.Context, by access.Actor, at Place, d Draft
 		}
 		now = *d.CreatedAt
 	}
-	var n Note
-	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+	told, err := s.deps.Issues.ReadCommands(ctx, by, at, d.Body, s.commands(by, at)...)
+	if err != nil {
+		return nil, err
+	}
+	var said Said
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		if err := told.Hold(ctx, tx); err != nil {
+			return err
+		}
 		i, err := issue.Lock(ctx, tx, by, at.Project, at.Issue.IID)
 		if err != nil {
 			return err
@@ -95,39 +102,68 @@ func (s *Service) Create(ctx context.Context, by access.Actor, at Place, d Draft
 		if err := mayComment(by, here); err != nil {
 			return err
 		}
-		n = Note{DiscussionID: newDiscussion(), First: true, Thread: d.Thread, Internal: d.Internal}
-		if d.Discussion != nil {
-			first, err := s.first(ctx, tx, by, here, d.Discussion)
-			if err != nil {
-				return err
-			} else if first.System {
-				return errNoReply
-			}
-			if _, err := tx.Exec(ctx, sqlThread, first.DiscussionID); err != nil {
-				return err
-			}
-			n = Note{DiscussionID: first.DiscussionID, Thread: true, Internal: first.Internal}
-		}
-		if n.Internal && !readsInternal(by, at.Project) {
-			return fault.New(fault.Forbidden)
-		}
-		if i.NotesCount >= maxComments {
-			return errMany
-		}
-		if n, err = postgres.One[Note](ctx, tx, sqlInsert, i.ID, by.ID(), n.DiscussionID, n.First, n.Thread, d.Body, n.Internal, now); err != nil {
+		d.Body = told.Admit(i)
+		n, err := s.begin(ctx, tx, by, here, d)
+		if err != nil {
 			return err
 		}
-		if err := issue.Count(ctx, tx, i.ID, 1, s.deps.Clock.Now()); err != nil {
-			return err
+		only := told.Only(d.Body)
+		if !only {
+			if said.Note, err = s.insert(ctx, tx, by, here, n, now); err != nil {
+				return err
+			}
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, At: s.deps.Clock.Now(), Project: at.Project, Issue: *i, Note: n})
+		if said.Commands, err = told.Run(ctx, tx, i); err == nil && only && said.Commands.Done == 0 {
+			err = failed(said.Commands)
+		}
+		return err
 	})
-	return &n, err
+	return &said, err
+}
+
+// begin is a note that is not yet kept: one that stands alone, begins a discussion or replies to one.
+func (s *Service) begin(ctx context.Context, tx pgx.Tx, by access.Actor, at Place, d Draft) (*Note, error) {
+	n := &Note{DiscussionID: newDiscussion(), First: true, Thread: d.Thread, Internal: d.Internal, Body: d.Body}
+	if d.Discussion != nil {
+		first, err := s.first(ctx, tx, by, at, d.Discussion)
+		if err != nil {
+			return nil, err
+		} else if first.System {
+			return nil, errNoReply
+		}
+		n = &Note{DiscussionID: first.DiscussionID, Thread: true, Internal: first.Internal, Body: d.Body}
+	}
+	if n.Internal && !readsInternal(by, at.Project) {
+		return nil, fault.New(fault.Forbidden)
+	}
+	return n, nil
+}
+
+// insert keeps a note about a locked issue.
+func (s *Service) insert(ctx context.Context, tx pgx.Tx, by access.Actor, at Place, n *Note, now time.Time) (*Note, error) {
+	if at.Issue.NotesCount >= maxComments {
+		return nil, errMany
+	}
+	if !n.First {
+		if _, err := tx.Exec(ctx, sqlThread, n.DiscussionID); err != nil {
+			return nil, err
+		}
+	}
+	kept, err := postgres.One[Note](ctx, tx, sqlInsert, at.Issue.ID, by.ID(), n.DiscussionID, n.First, n.Thread, n.Body, n.Internal, now)
+	if err != nil {
+		return nil, err
+	}
+	if err := issue.Count(ctx, tx, at.Issue.ID, 1, s.deps.Clock.Now()); err != nil {
+		return nil, err
+	}
+	return &kept, s.deps.Bus.Publish(ctx, tx, Event{
+		Action: Created, By: by, At: s.deps.Clock.Now(), Project: at.Project, Issue: *at.Issue, Note: kept,
+	})
 }
 
 // first is the note that a discussion about an issue begins with, for an actor who may read it.
 func (s *Service) first(ctx context.Context, q postgres.Querier, a access.Actor, at Place, discussion []byte) (*Note, error) {
-	n, err := postgres.One[Note](ctx, q, sqlFirst, discussion, at.Issue.ID)
+	n, err := postgres.One[Note](ctx, q, sqlFirst, discussion, at.Issue.ID, a.Admin())
 	if errors.Is(err, postgres.ErrNoRows) || (err == nil && n.Internal && !readsInternal(a, at.Project)) {
 		return nil, errNoDiscussion
 	}
@@ -183,7 +219,7 @@ func (s *Service) change(ctx context.Context, by access.Actor, at Place, id int6
 			return err
 		}
 		here := Place{Project: at.Project, Issue: i}
-		n, err := postgres.One[Note](ctx, tx, sqlFind, id, i.ID)
+		n, err := postgres.One[Note](ctx, tx, sqlFind, id, i.ID, by.Admin())
 		if errors.Is(err, postgres.ErrNoRows) || (err == nil && n.Internal && !readsInternal(by, at.Project)) {
 			return errNoNote
 		} else if err != nil {

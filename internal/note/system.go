@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -109,6 +110,12 @@ func (s *Service) note(ctx context.Context, tx pgx.Tx, e issue.Event, issueID in
 	return err
 }
 
+// NoteMention notes at an issue that a text at another names it: once, whatever else names it there later.
+func (s *Service) NoteMention(ctx context.Context, tx pgx.Tx, by access.Actor, at, from Place, now time.Time) error {
+	_, err := tx.Exec(ctx, sqlInsertMention, at.Issue.ID, actor(by), newDiscussion(), reference(from.Issue, from.Project, at.Project), from.Issue.ID, now)
+	return err
+}
+
 // actor is who did something, if it was a person.
 func actor(by access.Actor) *int64 {
 	if !by.SignedIn() {
@@ -120,6 +127,9 @@ func actor(by access.Actor) *int64 {
 // noteChange notes each thing that an issue became.
 func (s *Service) noteChange(ctx context.Context, tx pgx.Tx, e issue.Event) error {
 	bodies := Texts(&e.Before, &e.Issue, s.deps.Settings.Current().TimeTrackingLimitToHours)
+	if last := len(bodies) - 1; e.SpentOn != nil && last >= 0 {
+		bodies[last] += " at " + e.SpentOn.Format(time.DateOnly)
+	}
 	assigned, err := s.assignments(ctx, tx, e.Before.AssigneeIDs, e.Issue.AssigneeIDs)
 	if err != nil {
 		return err
@@ -132,7 +142,22 @@ func (s *Service) noteChange(ctx context.Context, tx pgx.Tx, e issue.Event) erro
 			return err
 		}
 	}
+	if e.Action == issue.Updated && e.Other != nil {
+		if err := s.noteDuplicate(ctx, tx, e); err != nil {
+			return err
+		}
+	}
 	return s.noteResources(ctx, tx, e)
+}
+
+// noteDuplicate notes at two issues that one is the other once more.
+func (s *Service) noteDuplicate(ctx context.Context, tx pgx.Tx, e issue.Event) error {
+	here := "marked this issue as a duplicate of " + reference(e.Other, e.In, e.Project)
+	if err := s.note(ctx, tx, e, e.Issue.ID, here, &e.Other.ID); err != nil {
+		return err
+	}
+	there := "marked " + reference(&e.Issue, e.Project, e.In) + " as a duplicate of this issue"
+	return s.note(ctx, tx, e, e.Other.ID, there, &e.Issue.ID)
 }
 
 // maxNamed is how many people one note names.

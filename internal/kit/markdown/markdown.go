@@ -45,6 +45,8 @@ type Reference struct {
 	Path string // of the project, "" for the one that the text belongs to; "p" for one beside it
 	Name string // a number, a name, a digest or two of them
 	Show string // "+" asks for the title as well, "+s" for a summary
+
+	Direct bool // of a mention: the text begins with it, or with others before it
 }
 
 // Link is what a reference becomes for one reader.

@@ -73,7 +73,7 @@ func TestReferencesAreFound(t *testing.T) {
 		"~a::b.":                      {{Kind: Label, Text: "~a::b", Name: "a::b"}},
 		"%v1.0 x":                     {{Kind: Milestone, Text: "%v1.0", Name: "v1.0"}},
 		"g/p%\"a b\"":                 {{Kind: Milestone, Text: "g/p%\"a b\"", Path: "g/p", Name: "a b"}},
-		"@ann_b_c, @a/b.":             {{Kind: Mention, Text: "@ann_b_c", Name: "ann_b_c"}, {Kind: Mention, Text: "@a/b", Name: "a/b"}},
+		"@ann_b_c, @a/b.":             {{Kind: Mention, Text: "@ann_b_c", Name: "ann_b_c", Direct: true}, {Kind: Mention, Text: "@a/b", Name: "a/b", Direct: true}},
 		"a1b2c3d":                     {{Kind: Commit, Text: "a1b2c3d", Name: "a1b2c3d"}},
 		"a1b2c3d...f1e2d3c":           {{Kind: Range, Text: "a1b2c3d...f1e2d3c", Name: "a1b2c3d...f1e2d3c"}},
 		"g/p@a1b2c3d":                 {{Kind: Commit, Text: "g/p@a1b2c3d", Path: "g/p", Name: "a1b2c3d"}},
@@ -91,6 +91,46 @@ func TestReferencesAreFound(t *testing.T) {
 		if got := rendered(t, text).References; !slices.Equal(got, want) {
 			t.Errorf("%q:\n got %+v\nwant %+v", text, got, want)
 		}
+	}
+}
+
+func TestATextNamesPeopleAndThings(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", MaxReferred-3)
+	for text, want := range map[string]string{
+		"@ann, @bob\n@cleo: see #1 and @dan": "@ann! @bob! @cleo! #1 @dan",
+		"Hello @ann":                         "@ann",
+		"> @ann\n\n@bob":                     "@ann @bob",
+		"- @ann":                             "@ann",
+		"#1 @ann":                            "#1 @ann",
+		"`@ann` @bob\n```\n@cleo\n```":       "@bob",
+		"![a](/uploads/" + strings.Repeat("a", 32) + "/a.png) a1b2c3d g/p#2 ~bug": "g/p#2 ~bug",
+		"plain":                  "",
+		"@ann " + long + " @bob": "@ann!",
+		long + "\n@anna":         "",
+		strings.Repeat("> ", maxDepth+1) + "@ann": "",
+	} {
+		all, err := References(t.Context(), text)
+		var got []string
+		for _, r := range all {
+			if r.Direct {
+				r.Text += "!"
+			}
+			got = append(got, r.Text)
+		}
+		if strings.Join(got, " ") != want || err != nil {
+			t.Errorf("%.50q names %q, %v", text, got, err)
+		}
+	}
+	over, cancel := context.WithCancelCause(t.Context())
+	cancel(errCostly)
+	if got, err := References(over, strings.Repeat("a\n\n", 2000)+"@ann"); got != nil || err != nil {
+		t.Errorf("what takes too long names %v, %v", got, err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := References(ended, strings.Repeat("a\n\n", 2000)+"@ann"); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
 	}
 }
 

@@ -1,10 +1,45 @@
 package markdown
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
+
+// MaxReferred is how many bytes of a text count for who and what it names.
+const MaxReferred = 64 << 10
+
+// References are the people and things that a text names outside of code, in its order; files and commits are left out. A text that takes too long to
+// read names nothing. It fails only when the context ends.
+func References(ctx context.Context, source string) (all []Reference, err error) {
+	if len(source) > MaxReferred {
+		source = source[:MaxReferred]
+		source = source[:strings.LastIndexAny(source, " \n")+1] // half a name is another one
+	}
+	source = strings.ReplaceAll(strings.ToValidUTF8(source, "\uFFFD"), "\x00", "\uFFFD")
+	if !strings.ContainsAny(source, "@#!$~%^>") || !modest(source) {
+		return nil, nil
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, budget, errCostly)
+	defer stop()
+	defer func() {
+		if r := recover(); r != nil {
+			all, err = nil, ended(r)
+		}
+		if errors.Is(err, errCostly) {
+			err = nil
+		}
+	}()
+	run, _ := parse(ctx, []byte(source))
+	for _, in := range run.inserts {
+		if r := in.reference; r != nil && r.Kind != Upload && r.Kind != Commit && r.Kind != Range {
+			all = append(all, *r)
+		}
+	}
+	return all, nil
+}
 
 // maxReferences is how many references of a text are looked up; the others stay text.
 const maxReferences = 500

@@ -83,30 +83,39 @@ type endedError struct{ cause error }
 
 func (e endedError) Error() string { return e.cause.Error() }
 
+// ended is why the parser was ended, after a recover.
+func ended(recovered any) error {
+	if r, ok := recovered.(endedError); ok {
+		return r.cause
+	}
+	return fmt.Errorf("rendering a text: %v: %w", recovered, errCostly) // a fault of the parser ends no request
+}
+
 func render(ctx context.Context, source []byte) (d *Document, err error) {
 	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case endedError:
-			d, err = nil, r.cause
-		default:
-			d, err = nil, fmt.Errorf("rendering a text: %v: %w", r, errCostly) // a fault of the parser ends no request
+		if r := recover(); r != nil {
+			d, err = nil, ended(r)
 		}
 	}()
+	run, root := parse(ctx, source)
+	out := page{run: run}
+	if err := tools().Renderer().Render(&out, source, root); err != nil {
+		return nil, err
+	}
+	run.check()
+	return run.assemble(clean(out.Bytes())), nil
+}
+
+// parse reads a text. It panics with an endedError when its time is over.
+func parse(ctx context.Context, source []byte) (*run, ast.Node) {
 	var secret [16]byte
 	_, _ = rand.Read(secret[:])
 	run := &run{ctx: ctx, secret: hex.EncodeToString(secret[:]), prefix: "user-content-" + Digest(string(source))[:8] + "-"}
 	pc := parser.NewContext(parser.WithIDs(&headings{taken: map[string]bool{}, prefix: run.prefix}))
 	pc.Set(runKey, run)
-	md := tools()
-	root := md.Parser().Parse(text.NewReader(source), parser.WithContext(pc))
+	root := tools().Parser().Parse(text.NewReader(source), parser.WithContext(pc))
 	root.OwnerDocument().SetMeta(map[string]any{"run": run})
-	out := page{run: run}
-	if err := md.Renderer().Render(&out, source, root); err != nil {
-		return nil, err
-	}
-	run.check()
-	return run.assemble(clean(out.Bytes())), nil
+	return run, root
 }
 
 // page is the HTML as it is written. A text that becomes very much more, as one address that many links name does, is ended before it is whole.
@@ -133,6 +142,7 @@ type run struct {
 	inserts []insert
 
 	references int
+	addressed  int // where the mentions end that the text begins with
 	steps      int
 	cells      int // of tables
 }
@@ -400,6 +410,9 @@ func (r *run) refer(t *ast.Text, source []byte, gone map[*ast.Text]bool) {
 			parts = append(parts, ast.NewTextSegment(text.NewSegment(from+last, from+start)))
 		}
 		r.references++
+		if ref.Kind == Mention && strings.Trim(string(source[r.addressed:from+start]), " \t\r\n,") == "" {
+			ref.Direct, r.addressed = true, from+stop
+		}
 		parts = append(parts, &put{n: r.add(insert{reference: &ref})})
 		at, last = stop, stop
 	}

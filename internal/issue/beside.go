@@ -1,0 +1,100 @@
+package issue
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/paging"
+	"stithy/internal/label"
+	"stithy/internal/milestone"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/project"
+	"stithy/internal/user"
+)
+
+// Beside is an issue with what people see beside it.
+type Beside struct {
+	Issue
+	Author    *user.Brief
+	ClosedBy  *user.Brief
+	Assignees []user.Brief
+	Labels    []label.Label   // by name
+	Milestone *milestone.Form // nil where the project does not take part in it any more
+	Project   *project.Project
+}
+
+// Beside reads what stands beside some issues that an actor may read. known is their project, nil where they are of several.
+func (s *Service) Beside(ctx context.Context, a access.Actor, known *project.Project, all ...Issue) ([]Beside, error) {
+	x, err := s.gather(ctx, a, known, all...)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]Beside, len(all))
+	for n, i := range all {
+		b := Beside{Issue: i, Author: x.brief(i.AuthorID), ClosedBy: x.brief(i.ClosedByID), Project: x.projects[i.ProjectID], Labels: x.labelsOf(&i)}
+		for _, id := range i.AssigneeIDs {
+			if u := x.brief(&id); u != nil {
+				b.Assignees = append(b.Assignees, *u)
+			}
+		}
+		if i.MilestoneID != nil {
+			if m, found := x.milestones[*i.MilestoneID]; found && x.inherits(i.ProjectID, m.GroupID) {
+				b.Milestone = &m
+			}
+		}
+		shown[n] = b
+	}
+	return shown, nil
+}
+
+func (x around) brief(id *int64) *user.Brief {
+	if id == nil {
+		return nil
+	}
+	if b, found := x.people[*id]; found {
+		return &b
+	}
+	return nil
+}
+
+// labelsOf are the labels of an issue that its project has, by name.
+func (x around) labelsOf(i *Issue) []label.Label {
+	all := make([]label.Label, 0, len(i.LabelIDs))
+	for _, id := range i.LabelIDs {
+		if l, known := x.labels[id]; known && x.inherits(i.ProjectID, l.NamespaceID) {
+			all = append(all, l)
+		}
+	}
+	slices.SortFunc(all, func(a, b label.Label) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// CountUpTo counts the issues that an actor may read, each state as far as most.
+func (s *Service) CountUpTo(ctx context.Context, by access.Actor, in Scope, f Filter, most int) (c Counts, err error) {
+	asked := f.Closed
+	for _, state := range []struct {
+		closed bool
+		count  *int
+	}{{false, &c.Opened}, {true, &c.Closed}} {
+		if asked != nil && *asked != state.closed {
+			continue
+		}
+		f.Closed = &state.closed
+		l, empty, err := s.listing(ctx, by, in, f)
+		if err != nil || empty {
+			return c, err
+		}
+		sql, args := l.found(paging.Request{OrderBy: "created_at", Desc: true, Page: 1}, most).CountSQL(most)
+		if *state.count, err = postgres.Value[int](ctx, s.deps.DB, sql, args...); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// Subscribed reports whether a person hears of what happens to an issue.
+func (s *Service) Subscribed(ctx context.Context, a access.Actor, i *Issue) (bool, error) {
+	return s.subscribed(ctx, a, i)
+}

@@ -1,0 +1,316 @@
+package issue
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/quickaction"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/project"
+)
+
+// Commands are what a text tells to do with an issue. They are read before the transaction that does it, for what they name is looked up; Admit says
+// which of them the actor may give, and Run does them as the API would.
+type Commands struct {
+	s    *Service
+	by   access.Actor
+	text string
+	new  bool // the issue is being made
+	at   Placed
+
+	deeds    []deed
+	admitted []deed
+}
+
+// Command is one that a room above knows.
+type Command struct {
+	Name string
+	May  func(i *Issue) bool
+	Read func(argument string) (Deed, error)
+}
+
+// Deed is what such a command asks for.
+type Deed struct {
+	Do      func(ctx context.Context, tx pgx.Tx, i *Issue) error
+	Changes func(f *CommandsForm)
+	Summary string
+}
+
+// kind is a command that there is.
+type kind struct {
+	names []string
+	adds  bool // several of them are done; of others the last one
+	new   bool // also while an issue is being made
+	may   func(x asked) bool
+	read  func(ctx context.Context, x *reading, argument string) (deed, error)
+}
+
+// asked is who gives a command, and where.
+type asked struct {
+	by access.Actor
+	s  *Service
+	Placed
+	rights   Rights
+	plans    bool // issues of the project, whatever this one is
+	incident bool // it is one, or becomes one
+}
+
+// deed is what a command asks for.
+type deed struct {
+	kind    *kind
+	found   quickaction.Command
+	failed  string // why it cannot be done
+	change  func(c *Change)
+	do      func(ctx context.Context, tx pgx.Tx, i *Issue) error
+	changes func(f *CommandsForm, i *Issue)
+	summary string
+	instead string // the text that it stands for
+
+	others []int64 // issues that it changes
+	copies int64   // the project in which it makes an issue
+	last   bool    // it is done after all others
+}
+
+// ReadCommands finds the commands of a text that an actor may give about an issue, and what they name.
+func (s *Service) ReadCommands(ctx context.Context, by access.Actor, at Placed, text string, more ...Command) (*Commands, error) {
+	return s.readCommands(ctx, &Commands{s: s, by: by, text: text, at: at}, more)
+}
+
+func (s *Service) readCommands(ctx context.Context, c *Commands, more []Command) (*Commands, error) {
+	if !strings.Contains(c.text, "/") {
+		return c, nil
+	}
+	kinds := allKinds(more)
+	known := func(name string) bool { return kinds[name] != nil && (kinds[name].new || !c.new) }
+	x := &reading{Commands: c, left: maxNamed}
+	ask := c.asked(c.at.Issue)
+	for _, found := range quickaction.Find(c.text, known) {
+		k := kinds[found.Name]
+		ask.incident = ask.incident || k.names[0] == "promote_to_incident"
+		if !k.may(ask) {
+			continue
+		}
+		d, err := k.read(ctx, x, found.Argument)
+		if said, ok := fault.Of(err); ok {
+			d = deed{failed: said.Error()}
+		} else if err != nil {
+			return nil, err
+		}
+		d.kind, d.found = k, found
+		d.found.Instead = d.instead
+		c.deeds = append(c.deeds, d)
+	}
+	return c, x.assigneesOfCopies(ctx)
+}
+
+func (c *Commands) asked(i *Issue) asked {
+	x := asked{by: c.by, s: c.s, Placed: Placed{Project: c.at.Project, Issue: i}, incident: i.Type == Incident}
+	x.plans = access.Holds(c.by, access.PlanIssues, x.Target())
+	if x.rights = RightsOf(c.by, c.at.Project, i); c.new {
+		// Members may say of an issue that they make what later reporters may.
+		member := c.by.Admin() || c.at.Project.Role >= access.Guest
+		x.rights = Rights{Read: true, Edit: true, Plan: member}
+	}
+	return x
+}
+
+// Hold takes what the commands need, in the order in which everyone takes it: numbers, then issues by their ids.
+func (c *Commands) Hold(ctx context.Context, tx pgx.Tx) error {
+	var projects, issues []int64
+	for _, d := range c.deeds {
+		if d.copies != 0 {
+			projects = append(projects, d.copies)
+		}
+		issues = append(issues, d.others...)
+	}
+	slices.Sort(projects)
+	for _, id := range slices.Compact(projects) {
+		if _, err := tx.Exec(ctx, sqlAtLeast, id, 0); err != nil {
+			return faults.Translate(err)
+		}
+	}
+	if len(issues) == 0 {
+		return nil
+	}
+	_, err := postgres.Values[int64](ctx, tx, sqlHoldAll, append(issues, c.at.Issue.ID))
+	return err
+}
+
+// Admit decides which commands the actor may give about an issue as it is now. The rest of the text is what is said.
+func (c *Commands) Admit(i *Issue) (rest string) {
+	ask := c.asked(i)
+	var done []quickaction.Command
+	for _, d := range c.deeds {
+		ask.incident = ask.incident || d.kind.names[0] == "promote_to_incident"
+		if !d.kind.may(ask) {
+			continue
+		}
+		done = append(done, d.found)
+		if !d.kind.adds {
+			c.admitted = slices.DeleteFunc(c.admitted, func(e deed) bool { return e.kind == d.kind })
+		}
+		c.admitted = append(c.admitted, d)
+	}
+	return quickaction.Remove(c.text, done)
+}
+
+// Only reports whether a text commands something and says nothing.
+func (c *Commands) Only(rest string) bool {
+	return len(c.admitted) > 0 && strings.TrimSpace(rest) == ""
+}
+
+// Outcome is what came of commands.
+type Outcome struct {
+	Changes CommandsForm
+	Summary []string
+	Done    int // how many were done
+}
+
+// Run does what was admitted, each as far as it can be done: what fails is told and leaves nothing behind.
+func (c *Commands) Run(ctx context.Context, tx pgx.Tx, i *Issue) (Outcome, error) {
+	var out Outcome
+	i, err := c.change(ctx, tx, i, &out)
+	if err != nil {
+		return out, err
+	}
+	return out, c.act(ctx, tx, i, &out)
+}
+
+// changed is all that the commands change about the issue itself.
+func (c *Commands) changed() (change Change, some bool) {
+	for _, d := range c.admitted {
+		if d.change != nil {
+			d.change(&change)
+			some = true
+		}
+	}
+	return change, some
+}
+
+// change does, as one change, what the commands change about the issue itself.
+func (c *Commands) change(ctx context.Context, tx pgx.Tx, i *Issue, out *Outcome) (*Issue, error) {
+	change, some := c.changed()
+	if !some {
+		return i, nil
+	}
+	var after *Issue
+	failed, err := try(ctx, tx, func(sp pgx.Tx) (err error) {
+		after, err = c.s.update(ctx, sp, c.by, c.at.Project, i.IID, change)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	} else if failed != "" {
+		out.Summary = append(out.Summary, failed)
+		return i, nil
+	}
+	c.tellChanges(after, out)
+	return after, nil
+}
+
+// tellChanges adds to the outcome what was changed about the issue itself.
+func (c *Commands) tellChanges(after *Issue, out *Outcome) {
+	for _, d := range c.admitted {
+		if d.change != nil {
+			out.add(d, after)
+		}
+	}
+}
+
+// act does what is more than a change of the issue, and what ends it last.
+func (c *Commands) act(ctx context.Context, tx pgx.Tx, i *Issue, out *Outcome) error {
+	for _, last := range []bool{false, true} {
+		for _, d := range c.admitted {
+			switch {
+			case d.last != last, d.change != nil:
+				continue
+			case d.failed != "":
+				out.Summary = append(out.Summary, d.failed)
+				continue
+			case d.do == nil:
+				continue // it was text
+			}
+			failed, err := try(ctx, tx, func(sp pgx.Tx) error { return d.do(ctx, sp, i) })
+			if err != nil {
+				return err
+			} else if failed != "" {
+				out.Summary = append(out.Summary, failed)
+				continue
+			}
+			out.add(d, i)
+		}
+	}
+	return nil
+}
+
+func (o *Outcome) add(d deed, i *Issue) {
+	if o.Done++; d.changes != nil {
+		d.changes(&o.Changes, i)
+	}
+	if d.summary != "" {
+		o.Summary = append(o.Summary, d.summary)
+	}
+}
+
+// try does something that leaves nothing behind when it is refused. What is so already is done.
+func try(ctx context.Context, tx pgx.Tx, do func(sp pgx.Tx) error) (refused string, err error) {
+	err = pgx.BeginFunc(ctx, tx, do)
+	said, ok := fault.Of(err)
+	switch {
+	case !ok:
+		return "", err
+	case said.Kind == fault.NotModified:
+		return "", nil
+	}
+	return said.Error(), nil
+}
+
+// readDescription finds the commands in the description of an issue that is being made, and takes them out of it.
+func (s *Service) readDescription(ctx context.Context, by access.Actor, p *project.Project, i *Issue) (*Commands, error) {
+	c := &Commands{s: s, by: by, new: true, at: Placed{Project: p, Issue: i}}
+	if i.Description == nil {
+		return c, nil
+	}
+	c.text = *i.Description
+	if _, err := s.readCommands(ctx, c, nil); err != nil {
+		return nil, err
+	}
+	i.Description = new(c.Admit(i))
+	return c, nil
+}
+
+// obey makes an issue that is not yet written what its description commands.
+func (c *Commands) obey(ctx context.Context, tx pgx.Tx, i *Issue) error {
+	change, some := c.changed()
+	if !some {
+		return nil
+	}
+	labels, err := c.s.changedLabels(ctx, tx, c.by, c.at.Project, change)
+	if err != nil {
+		return err
+	}
+	return c.s.apply(ctx, tx, c.by, c.at.Project, i, change, labels, true)
+}
+
+// finish does for a new issue what is more than a change of it. What fails is left: there is nobody to tell.
+func (c *Commands) finish(ctx context.Context, tx pgx.Tx, i *Issue) error {
+	if len(c.admitted) == 0 {
+		return nil
+	}
+	if err := c.Hold(ctx, tx); err != nil {
+		return err
+	}
+	if err := c.act(ctx, tx, i, &Outcome{}); err != nil {
+		return err
+	}
+	now, err := found(postgres.One[Issue](ctx, tx, sqlFindByID, i.ID)) // some of it writes the issue
+	if err == nil {
+		*i = *now
+	}
+	return err
+}

@@ -1,0 +1,94 @@
+package todo
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"stithy/internal/issue"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/paging"
+	"stithy/internal/platform/postgres"
+)
+
+// Filter narrows a list of to-dos. What is zero is not asked for.
+type Filter struct {
+	Done      bool
+	Action    Action
+	AuthorID  int64
+	ProjectID int64
+	GroupID   int64 // or of groups below it
+	Nothing   bool  // asks for what no to-do is about
+}
+
+var errMissing = fault.WithMessage(fault.NotFound, "404 Not found")
+
+// List reads one page of an actor's own to-dos about what they may read, the latest first.
+func (s *Service) List(ctx context.Context, by access.Actor, f Filter, req paging.Request) (paging.Result[Todo], error) {
+	if f.Nothing {
+		return paging.Result[Todo]{}, nil
+	}
+	l, err := s.readable(ctx, by)
+	if err != nil {
+		return paging.Result[Todo]{}, err
+	}
+	if f.Done {
+		l.Where("t.done")
+	} else {
+		l.Where("not t.done")
+	}
+	if f.Action != "" {
+		l.Where("t.action = ?", f.Action)
+	}
+	if f.AuthorID != 0 {
+		l.Where("t.author_id = ?", f.AuthorID)
+	}
+	if f.ProjectID != 0 {
+		l.Where("t.project_id = ?", f.ProjectID)
+	}
+	if f.GroupID != 0 {
+		// The order is of no index, so that those of the projects are found first: else a plan may walk all to-dos in the hope of soon meeting some.
+		l.Where(inGroup, f.GroupID).Order(postgres.Key{Expr: "t.id + 0", Desc: true})
+	}
+	return paging.Fetch(ctx, s.deps.DB, l, req, func(t Todo) []string { return []string{strconv.FormatInt(t.ID, 10)} })
+}
+
+const inGroup = `t.project_id = any(array(select g.id from projects g where g.namespace_id = any(
+	array(select n.id from namespaces n where n.lineage @> array[?::bigint]))))`
+
+// Count is how many pending to-dos an actor has, as far as lists count.
+func (s *Service) Count(ctx context.Context, by access.Actor) (int, error) {
+	l, err := s.readable(ctx, by)
+	if err != nil {
+		return 0, err
+	}
+	return paging.Count(ctx, s.deps.DB, l.Where("not t.done"))
+}
+
+// Find reads a to-do of an actor about what they may read.
+func (s *Service) Find(ctx context.Context, by access.Actor, id int64) (*Todo, error) {
+	l, err := s.readable(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	sql, args := l.Where("t.id = ?", id).Limit(1).SQL()
+	t, err := postgres.One[Todo](ctx, s.deps.DB, sql, args...)
+	if errors.Is(err, postgres.ErrNoRows) {
+		return nil, errMissing
+	}
+	return &t, err
+}
+
+// readable is the to-dos of an actor about issues and notes that they may read.
+func (s *Service) readable(ctx context.Context, by access.Actor) (*postgres.List, error) {
+	r, err := s.deps.Issues.Reader(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	l := postgres.From("todos t join issues i on i.id = t.issue_id").Join(issue.InReadable, r.InReadable()...).Columns("t.id").
+		Details("join todos t on t.id = page.id join issues i on i.id = t.issue_id", columns)
+	l.Where("t.user_id = ?", by.ID()).Where(issue.Readable, r.Readable()...)
+	l.Where("t.note_id is null or not exists (select 1 from notes n where n.id = t.note_id and n.internal) or "+issue.Reported, r.Reported()...)
+	return l.Order(postgres.Key{Expr: "t.id", Desc: true}), nil
+}

@@ -1,0 +1,23 @@
+package todo
+
+// columns are those of Todo, from tables called t and i, its issue. Bodies are cut, so that a page of them is not
+// more than an answer should hold.
+const columns = `t.id, t.user_id, t.project_id, t.issue_id, t.note_id, t.author_id, t.action, t.done, t.created_at, t.updated_at,
+	coalesce((select left(n.body, 4000) from notes n where n.id = t.note_id), i.title) as body`
+
+const (
+	sqlAdd = `
+insert into todos (user_id, project_id, issue_id, note_id, author_id, action, created_at, updated_at)
+select unnest($1::bigint[]), $2, $3, $4, $5, $6, $7, $7 on conflict (issue_id, user_id) where not done do nothing`
+
+	// What a person does at an issue settles what they were asked, but for what they marked.
+	sqlActed      = `update todos set done = true, updated_at = $3 where issue_id = $1 and user_id = $2 and not done and action <> 'marked'`
+	sqlFinish     = `update todos set done = true, updated_at = $3 where issue_id = $1 and user_id = $2 and not done`
+	sqlUnassigned = `update todos set done = true, updated_at = $3 where issue_id = $1 and user_id = any($2::bigint[]) and not done and action = 'assigned'`
+	sqlMove       = `update todos set issue_id = $2, project_id = $3 where issue_id = $1`
+
+	sqlPending = `select id from todos where issue_id = $1 and user_id = $2 and not done`
+	sqlDone    = `update todos set done = true, updated_at = $3 where id = $1 and user_id = $2 and not done`
+	sqlDoneAll = `
+update todos set done = true, updated_at = $2 where id in (select id from todos where user_id = $1 and not done order by id desc limit $3)`
+)

@@ -1,0 +1,194 @@
+package todo
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stithy/internal/issue"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/mention"
+	"stithy/internal/note"
+	"stithy/internal/platform/clock"
+	"stithy/internal/platform/deps"
+	"stithy/internal/platform/postgres"
+	"stithy/internal/project"
+	"stithy/internal/user"
+)
+
+// Deps is what the room needs from below.
+type Deps struct {
+	DB       *postgres.DB
+	Users    *user.Service
+	Projects *project.Service
+	Issues   *issue.Service
+	Clock    clock.Clock
+}
+
+// Service is the use cases of to-dos.
+type Service struct{ deps Deps }
+
+// New puts the room together.
+func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
+
+// reason is why people are asked to look at an issue.
+type reason struct {
+	issue  *issue.Issue
+	noteID *int64
+	by     access.Actor
+	action Action
+	at     time.Time
+}
+
+// add asks people who have no pending to-do for the issue, and reports whether there were any.
+func add(ctx context.Context, tx pgx.Tx, userIDs []int64, r reason) (bool, error) {
+	if len(userIDs) == 0 || !r.by.SignedIn() {
+		return false, nil
+	}
+	tag, err := tx.Exec(ctx, sqlAdd, userIDs, r.issue.ProjectID, r.issue.ID, r.noteID, r.by.ID(), r.action, r.at)
+	return tag.RowsAffected() > 0, err
+}
+
+// OnIssue asks whom an issue is given to, and settles what is no longer to be done: for who did something at it, for those it is taken from, and for all
+// whom a closed issue was given to.
+func (s *Service) OnIssue(ctx context.Context, tx pgx.Tx, e issue.Event) error {
+	switch e.Action {
+	case issue.Created:
+		return s.assigned(ctx, tx, e, &e.Issue, nil)
+	case issue.Cloned:
+		return s.assigned(ctx, tx, e, e.Other, nil)
+	case issue.Deleted:
+		return nil
+	}
+	if err := acted(ctx, tx, e.By, e.Issue.ID, e.At); err != nil {
+		return err
+	}
+	switch e.Action {
+	case issue.Moved:
+		_, err := tx.Exec(ctx, sqlMove, e.Issue.ID, e.Other.ID, e.Other.ProjectID)
+		return err
+	case issue.Updated:
+		gone := without(e.Before.AssigneeIDs, e.Issue.AssigneeIDs)
+		if e.Issue.Closed && !e.Before.Closed {
+			gone = slices.Concat(gone, e.Issue.AssigneeIDs)
+		}
+		if len(gone) > 0 {
+			if _, err := tx.Exec(ctx, sqlUnassigned, e.Issue.ID, gone, e.At); err != nil {
+				return err
+			}
+		}
+		return s.assigned(ctx, tx, e, &e.Issue, e.Before.AssigneeIDs)
+	}
+	return nil
+}
+
+// assigned asks whom an issue was given to by somebody else. Those whom it is given to may read it: the issue sees to that.
+func (s *Service) assigned(ctx context.Context, tx pgx.Tx, e issue.Event, to *issue.Issue, before []int64) error {
+	_, err := add(ctx, tx, without(to.AssigneeIDs, append(slices.Clone(before), e.By.ID())), reason{issue: to, by: e.By, action: Assigned, at: e.At})
+	return err
+}
+
+// without is what is in a and not in b.
+func without(a, b []int64) []int64 {
+	return slices.DeleteFunc(slices.Clone(a), func(id int64) bool { return slices.Contains(b, id) })
+}
+
+// acted settles what somebody was asked at an issue where they did something.
+func acted(ctx context.Context, tx pgx.Tx, by access.Actor, issueID int64, now time.Time) error {
+	if !by.SignedIn() {
+		return nil
+	}
+	_, err := tx.Exec(ctx, sqlActed, issueID, by.ID(), now)
+	return err
+}
+
+// OnNote settles what was asked of who comments.
+func (s *Service) OnNote(ctx context.Context, tx pgx.Tx, e note.Event) error {
+	if e.Action != note.Created {
+		return nil
+	}
+	return acted(ctx, tx, e.By, e.Issue.ID, e.At)
+}
+
+// OnAward settles what was asked of who gives an emoji.
+func (s *Service) OnAward(ctx context.Context, tx pgx.Tx, e note.AwardEvent) error {
+	return acted(ctx, tx, e.By, e.To.Issue.ID, e.At)
+}
+
+// OnMention asks whom a text names.
+func (s *Service) OnMention(ctx context.Context, tx pgx.Tx, e mention.Event) error {
+	r := reason{issue: e.Issue, by: e.By, action: Mentioned, at: e.At}
+	if e.Note != nil {
+		r.noteID = &e.Note.ID
+	}
+	var addressed, mentioned []int64
+	for _, who := range e.People {
+		if who.Direct {
+			addressed = append(addressed, who.ID)
+		} else {
+			mentioned = append(mentioned, who.ID)
+		}
+	}
+	if _, err := add(ctx, tx, mentioned, r); err != nil {
+		return err
+	}
+	r.action = Addressed
+	_, err := add(ctx, tx, addressed, r)
+	return err
+}
+
+// Mark puts an issue on the actor's own list. What is there already is not modified.
+func (s *Service) Mark(ctx context.Context, by access.Actor, p *project.Project, iid int) (*Todo, error) {
+	var id int64
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		i, err := issue.Lock(ctx, tx, by, p, iid)
+		if err != nil {
+			return err
+		}
+		marked, err := s.MarkIn(ctx, tx, by, i)
+		if err == nil && !marked {
+			err = fault.New(fault.NotModified)
+		}
+		if err == nil {
+			id, err = postgres.Value[int64](ctx, tx, sqlPending, i.ID, by.ID())
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.Find(ctx, by, id)
+}
+
+// MarkIn is Mark in a transaction that holds the issue, which the actor may read. It reports whether it was not on the list.
+func (s *Service) MarkIn(ctx context.Context, tx pgx.Tx, by access.Actor, i *issue.Issue) (bool, error) {
+	return add(ctx, tx, []int64{by.ID()}, reason{issue: i, by: by, action: Marked, at: s.deps.Clock.Now()})
+}
+
+// FinishIn settles what an actor is to do at an issue, also what they marked, in a transaction.
+func (s *Service) FinishIn(ctx context.Context, tx pgx.Tx, by access.Actor, i *issue.Issue) error {
+	_, err := tx.Exec(ctx, sqlFinish, i.ID, by.ID(), s.deps.Clock.Now())
+	return err
+}
+
+// Done settles a to-do of an actor. One that is settled stays so.
+func (s *Service) Done(ctx context.Context, by access.Actor, id int64) (*Todo, error) {
+	if _, err := s.Find(ctx, by, id); err != nil {
+		return nil, err
+	}
+	if _, err := s.deps.DB.Exec(ctx, sqlDone, id, by.ID(), s.deps.Clock.Now()); err != nil {
+		return nil, err
+	}
+	return s.Find(ctx, by, id)
+}
+
+// doneBatch is how many to-dos one statement settles.
+const doneBatch = 1_000
+
+// DoneAll settles all to-dos of an actor.
+func (s *Service) DoneAll(ctx context.Context, by access.Actor) error {
+	return s.deps.DB.InBatches(ctx, doneBatch, sqlDoneAll, by.ID(), s.deps.Clock.Now())
+}
