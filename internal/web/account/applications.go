@@ -12,8 +12,8 @@ import (
 	"stithy/internal/web/page"
 )
 
-// beside is the layout of a page of applications.
-func beside(x *request, at, title string) page.Layout {
+// applicationsLayout is the layout of a page of applications.
+func applicationsLayout(x *request, at, title string) page.Layout {
 	if at == ownApplications {
 		return settings(x, title, at)
 	}
@@ -75,7 +75,7 @@ func applications(x *request, at string) error {
 			})
 		}
 	}
-	layout := beside(x, at, "Applications")
+	layout := applicationsLayout(x, at, "Applications")
 	if body.New != "" {
 		layout.Actions = newApplication(body.New)
 	}
@@ -131,7 +131,7 @@ func draft(x *request, at string) oauth.Draft {
 }
 
 func showNewApplication(x *request, at string) error {
-	return x.Show(http.StatusOK, beside(x, at, "Register an application"),
+	return x.Show(http.StatusOK, applicationsLayout(x, at, "Register an application"),
 		applicationFormPage(applicationForm(x, at, at, "Register", oauth.Application{Confidential: true})))
 }
 
@@ -152,7 +152,7 @@ func refusedApplication(x *request, at string, f *page.Form, title string, err e
 	if err := x.Refuse(f, err); err != nil {
 		return err
 	}
-	return x.Show(http.StatusUnprocessableEntity, beside(x, at, title), applicationFormPage(f))
+	return x.Show(http.StatusUnprocessableEntity, applicationsLayout(x, at, title), applicationFormPage(f))
 }
 
 // shownOnce sends the browser to the application, whose page shows the secret
@@ -202,7 +202,7 @@ func application(x *request, at string) error {
 	if f := x.Flash(); f != nil {
 		body.Secret = f.Secret
 	}
-	layout := beside(x, at, a.Name)
+	layout := applicationsLayout(x, at, a.Name)
 	layout.Actions = applicationActions(body)
 	return x.Show(http.StatusOK, layout, applicationPage(body))
 }
@@ -212,7 +212,7 @@ func editApplication(x *request, at string) error {
 	if err != nil {
 		return err
 	}
-	return x.Show(http.StatusOK, beside(x, at, "Edit "+a.Name),
+	return x.Show(http.StatusOK, applicationsLayout(x, at, "Edit "+a.Name),
 		applicationFormPage(applicationForm(x, at, at+"/"+strconv.FormatInt(a.ID, 10), "Save changes", *a)))
 }
 

@@ -57,9 +57,9 @@ func Pages(d Deps) []page.Page {
 	all := []page.Page{
 		{Route: "GET " + page.SignInPath, Who: anyone, Do: d.do(showSignIn)},
 		{Route: "POST " + page.SignInPath, Who: anyone, Do: d.do(signIn)},
-		{Route: "GET " + factorPath, Who: anyone, Do: d.do(showFactor)},
-		{Route: "POST " + factorPath, Who: anyone, Do: d.do(showFactorAnswer)},
-		{Route: "POST " + factorPath + "/key", Who: anyone, Do: d.do(keyAnswer)},
+		{Route: "GET " + factorPath, Who: anyone, Do: d.do(halfway(showFactor))},
+		{Route: "POST " + factorPath, Who: anyone, Do: d.do(halfway(showFactorAnswer))},
+		{Route: "POST " + factorPath + "/key", Who: anyone, Do: d.do(halfway(keyAnswer))},
 		{Route: "POST /users/sign_out", Who: anyone, Do: d.do(signOut)},
 		{Route: "GET " + ExpiredPath, Who: page.MustChange, Do: d.do(showExpired)},
 		{Route: "POST " + ExpiredPath, Who: page.MustChange, Do: d.do(replaceExpired)},

@@ -23,6 +23,21 @@ func half(x *request) (secretbox.Secret, error) {
 	return half, nil
 }
 
+// halfway is for people who gave their password and owe a second factor. Whoever is not begins to sign in.
+func halfway(do func(x *request, half secretbox.Secret) error) func(*request) error {
+	return func(x *request) error {
+		half, err := half(x)
+		if err != nil {
+			return err
+		}
+		if half == "" {
+			x.Redirect(page.SignInPath)
+			return nil
+		}
+		return do(x, half)
+	}
+}
+
 func factorForm(x *request) *page.Form {
 	f := x.NewForm(factorPath, "Go on", page.Field{
 		Name: "code", Label: "Code", Type: page.Text, Autocomplete: "one-time-code", Required: true, Focus: true, Length: 32,
@@ -34,15 +49,7 @@ func factorForm(x *request) *page.Form {
 	return f
 }
 
-func showFactor(x *request) error {
-	half, err := half(x)
-	if err != nil {
-		return err
-	}
-	if half == "" {
-		x.Redirect(page.SignInPath)
-		return nil
-	}
+func showFactor(x *request, half secretbox.Secret) error {
 	return askFactor(x, http.StatusOK, half, factorForm(x), "")
 }
 
@@ -85,15 +92,7 @@ func askFactor(x *request, status int, half secretbox.Secret, f *page.Form, prob
 }
 
 // keyAnswer takes what a security key said.
-func keyAnswer(x *request) error {
-	half, err := half(x)
-	if err != nil {
-		return err
-	}
-	if half == "" {
-		x.Redirect(page.SignInPath)
-		return nil
-	}
+func keyAnswer(x *request, half secretbox.Secret) error {
 	e, err := x.deps.SignIns.FinishByKey(x.Context(), half, x.Form.Get("answer"), x.Address, x.R.UserAgent())
 	if err == nil {
 		x.SetCookie(halfCookie(x), "", -1)
@@ -106,15 +105,7 @@ func keyAnswer(x *request) error {
 	return askFactor(x, http.StatusUnauthorized, half, factorForm(x), page.FailureOf(f).Text)
 }
 
-func showFactorAnswer(x *request) error {
-	half, err := half(x)
-	if err != nil {
-		return err
-	}
-	if half == "" {
-		x.Redirect(page.SignInPath)
-		return nil
-	}
+func showFactorAnswer(x *request, half secretbox.Secret) error {
 	e, err := x.deps.SignIns.Finish(x.Context(), half, x.Form.Get("code"), x.Address, x.R.UserAgent())
 	if err == nil {
 		x.SetCookie(halfCookie(x), "", -1)

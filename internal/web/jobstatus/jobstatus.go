@@ -35,6 +35,8 @@ func OfJobs(jobs []pipeline.State) ui.Status {
 		return slices.ContainsFunc(jobs, func(j pipeline.State) bool { return j.AllowFailure && slices.Contains(of, j.Status) })
 	}
 	switch together := pipeline.Combine(jobs); {
+	case len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j pipeline.State) bool { return j.Status != pipeline.Canceled }):
+		return Of(pipeline.Canceled)
 	case together == pipeline.Skipped && has(pipeline.Manual):
 		return Of(pipeline.Manual)
 	case together == pipeline.Success && has(pipeline.Failed, pipeline.Canceled):

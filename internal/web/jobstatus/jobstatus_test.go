@@ -21,7 +21,8 @@ func TestAStageSaysThatAJobWaitsAndThatAFailureIsAllowed(t *testing.T) {
 		{"Passed", []pipeline.State{plain(pipeline.Success), allowed(pipeline.Manual)}},
 		{"Passed", []pipeline.State{plain(pipeline.Success), allowed(pipeline.Success)}},
 		{"Passed with warnings", []pipeline.State{plain(pipeline.Success), allowed(pipeline.Failed)}},
-		{"Passed with warnings", []pipeline.State{allowed(pipeline.Canceled)}},
+		{"Passed with warnings", []pipeline.State{plain(pipeline.Success), allowed(pipeline.Canceled)}},
+		{"Canceled", []pipeline.State{allowed(pipeline.Canceled), allowed(pipeline.Canceled)}},
 		{"Failed", []pipeline.State{plain(pipeline.Failed), allowed(pipeline.Failed)}},
 		{"Running", []pipeline.State{plain(pipeline.Running), allowed(pipeline.Failed)}},
 	} {
