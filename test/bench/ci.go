@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +17,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/ciconfig"
-	"stithy/internal/gitstore"
 	"stithy/internal/pipeline"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
@@ -123,7 +121,7 @@ func (s *site) work(ctx context.Context, server *server, p plan) (err error) {
 	if err != nil {
 		return err
 	}
-	c.queued = crowd.Queued{ProjectID: project.ID, UserID: user, SHA: strings.TrimSpace(sha), Spec: spec, Tags: []string{""}}
+	c.queued = crowd.Queued{ProjectID: project.ID, UserID: user, SHA: strings.TrimSpace(sha), Spec: spec, Tags: []string{""}, Repository: c.git}
 	box, err := secretbox.Load(filepath.Join(s.dir, "secret.key"))
 	if err != nil {
 		return err
@@ -157,17 +155,6 @@ func (c *ci) refill(ctx context.Context, least int) error {
 		return err
 	}
 	c.queued.Jobs = least - have
-	next, err := postgres.Value[int64](ctx, c.conn, `select coalesce(max(id), 0) + 1 from pipelines`)
-	if err != nil {
-		return err
-	}
-	var refs bytes.Buffer // as a job of ours holds the commits of pipelines
-	for id := next; id <= next+int64(c.queued.Jobs-1)/10; id++ {
-		fmt.Fprintf(&refs, "create %s%d %s\n", gitstore.Pipelines, id, c.queued.SHA)
-	}
-	if err := errors.Join(history.Git(ctx, c.git, &refs, "update-ref", "--stdin"), history.Git(ctx, c.git, nil, "pack-refs", "--all")); err != nil {
-		return err
-	}
 	return pgx.BeginFunc(ctx, c.conn, func(tx pgx.Tx) error { return crowd.Pend(ctx, tx, c.queued) })
 }
 

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +17,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/ciconfig"
-	"stithy/internal/gitstore"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/pipeline"
@@ -50,7 +48,6 @@ type hall struct {
 	*node
 	db      *postgres.DB
 	queued  crowd.Queued
-	git     string // directory of the repository
 	clients int
 	given   chan given
 }
@@ -109,7 +106,7 @@ func newHall(t *testing.T, clients int) *hall {
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}
-	h.git = found[0]
+	h.queued.Repository = found[0]
 	if h.queued.Spec, err = json.Marshal(pipeline.Spec{
 		Job: ciconfig.Job{Name: "build", Stage: "test", Script: []string{"make"}, When: ciconfig.OnSuccess}, Group: "build", NodeTotal: 1,
 	}); err != nil {
@@ -283,25 +280,6 @@ func (h *hall) pend(t *testing.T, jobs int, tags ...string) {
 	q.Jobs = jobs
 	if tags != nil {
 		q.Tags = tags
-	}
-	next, err := postgres.Value[int64](t.Context(), h.db, `select coalesce(max(id), 0) + 1 from pipelines`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var refs strings.Builder
-	for id := next; id <= next+int64(jobs-1)/10; id++ {
-		fmt.Fprintf(&refs, "create %s%d %s\n", gitstore.Pipelines, id, q.SHA)
-	}
-	git := func(stdin string, args ...string) {
-		cmd := exec.CommandContext(t.Context(), "git", append([]string{"--git-dir", h.git}, args...)...)
-		cmd.Stdin = strings.NewReader(stdin)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v %s", args, err, out)
-		}
-	}
-	git(refs.String(), "update-ref", "--stdin")
-	if jobs > 100 {
-		git("", "pack-refs", "--all")
 	}
 	if err := h.db.InTx(t.Context(), func(tx pgx.Tx) error { return crowd.Pend(t.Context(), tx, q) }); err != nil {
 		t.Fatal(err)

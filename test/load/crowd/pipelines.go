@@ -3,6 +3,8 @@ package crowd
 import (
 	"context"
 	"fmt"
+	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -17,6 +19,7 @@ type Queued struct {
 	Spec              []byte   // what is planned for each of them
 	Jobs              int      // ten to a pipeline
 	Tags              []string // one for each job in turn; an empty one is none
+	Repository        string   // the folder of the project's repository
 }
 
 // Pend makes jobs that wait for a runner, as if their pipelines had just come so
@@ -27,6 +30,9 @@ func Pend(ctx context.Context, tx pgx.Tx, q Queued) error {
 		return err
 	}
 	last := first + int64(q.Jobs-1)/10
+	if err := q.keep(ctx, first, last); err != nil {
+		return err
+	}
 	for _, step := range []struct {
 		sql  string
 		args []any
@@ -112,4 +118,21 @@ func Toil(ctx context.Context, url string, jobs int, projects int64) (Busy, erro
 			select i, 'instance_type', decode(lpad(to_hex(i), 64, '0'), 'hex'), '{linux}', now(), now() from generate_series(1, 50) i`,
 		`alter table jobs set (autovacuum_enabled = false)`, `alter table pipelines set (autovacuum_enabled = false)`,
 		`vacuum (freeze, analyze) pipelines, jobs, job_specs, runners`)
+}
+
+// keep holds the commits of pipelines by refs, as a job of the server does. It locks what every writer locks, shared: a
+// server that may lock it alone takes lock files of git for leftovers of a crash, and removes them.
+func (q Queued) keep(ctx context.Context, first, last int64) error {
+	var refs strings.Builder
+	for id := first; id <= last; id++ {
+		fmt.Fprintf(&refs, "create refs/pipelines/%d %s\n", id, q.SHA)
+	}
+	for _, args := range [][]string{{"update-ref", "--stdin"}, {"pack-refs", "--all"}} {
+		cmd := exec.CommandContext(ctx, "flock", append([]string{"--shared", filepath.Join(q.Repository, "writers"), "git", "--git-dir", q.Repository}, args...)...)
+		cmd.Stdin = strings.NewReader(refs.String())
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("git %s: %w: %.2000s", args[0], err, out)
+		}
+	}
+	return nil
 }
