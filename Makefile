@@ -101,7 +101,7 @@ storm: build ## Send hostile requests to the built binary for STORM_MINUTES, 30 
 
 # In small: two minutes of what is always the same.
 storm-small:
-	STORM_MINUTES=2 STORM='-seed 1 -rest 1' $(MAKE) storm
+	STORM_MINUTES=1 STORM='-seed 1 -rest 1' $(MAKE) storm
 
 mutate: ## See that tests notice mistakes; MATCH=internal/token takes those of one room
 	go run ./test/mutate -match '$(MATCH)'
@@ -127,7 +127,7 @@ fuzz: ## Fuzz every target for a while; FUZZ_LONG, FUZZ_SHORT and FUZZ_BUDGET ar
 
 # Fuzzing builds all that a package imports anew: in small, it takes the parsers that import little.
 fuzz-small:
-	FUZZ_ROOMS='ciconfig|gitstore|joblog|kit/markdown|platform/secretbox' FUZZ_BUDGET=30 tools/fuzz
+	FUZZ_ROOMS='ciconfig|gitstore|joblog|kit/markdown|kit/quickaction|platform/secretbox' FUZZ_BUDGET=30 tools/fuzz
 
 threats: ## List which test shows which row of docs/threats.md
 	go run ./internal/ledger/threats

@@ -15,6 +15,7 @@ import (
 	"stithy/internal/artifact"
 	"stithy/internal/audit"
 	"stithy/internal/badge"
+	"stithy/internal/board"
 	"stithy/internal/bot"
 	"stithy/internal/changelog"
 	"stithy/internal/core"
@@ -33,6 +34,7 @@ import (
 	"stithy/internal/lfs"
 	"stithy/internal/markdown"
 	"stithy/internal/member"
+	"stithy/internal/mention"
 	"stithy/internal/milestone"
 	"stithy/internal/note"
 	"stithy/internal/oauth"
@@ -53,6 +55,7 @@ import (
 	"stithy/internal/schedule"
 	"stithy/internal/setting"
 	"stithy/internal/signin"
+	"stithy/internal/todo"
 	"stithy/internal/upload"
 	"stithy/internal/variable"
 	"stithy/internal/web"
@@ -94,6 +97,9 @@ type App struct {
 	Milestones   *milestone.Service
 	Issues       *issue.Service
 	Notes        *note.Service
+	Boards       *board.Service
+	Mentions     *mention.Service
+	Todos        *todo.Service
 	Badges       *badge.Service
 	Runners      *runner.Service
 	Artifacts    *artifact.Service
@@ -207,9 +213,6 @@ func Assemble(p Parts) (*App, error) {
 		Repositories: a.Repositories, Clock: now, Names: names,
 	})
 	a.Uploads = upload.New(upload.Deps{DB: db, Queue: queue, Blobs: p.Blobs, Settings: a.Settings, Projects: a.Projects, Clock: now})
-	a.Markdown = markdown.New(markdown.Deps{
-		Users: a.Users, Groups: a.Groups, Projects: a.Projects, Repositories: a.Repositories, ExternalURL: cfg.ExternalURL,
-	})
 	a.DeployKeys = deploykey.New(deploykey.Deps{DB: db, Bus: events, Projects: a.Projects, Clock: now})
 	a.LFS = lfs.New(lfs.Deps{DB: db, Blobs: p.Blobs, Box: box, Clock: now, ExternalURL: base, Names: names, MaxSize: cfg.Git.MaxLargeFile})
 	a.Variables = variable.New(variable.Deps{DB: db, Bus: events, Box: box, Clock: now, Settings: a.Settings, Owners: a.Owners})
@@ -219,9 +222,19 @@ func Assemble(p Parts) (*App, error) {
 		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Owners: a.Owners, Labels: a.Labels, Milestones: a.Milestones,
 		Clock: now, ExternalURL: base,
 	})
+	a.Markdown = markdown.New(markdown.Deps{
+		Users: a.Users, Groups: a.Groups, Projects: a.Projects, Repositories: a.Repositories, Labels: a.Labels, Milestones: a.Milestones,
+		Issues: a.Issues, ExternalURL: cfg.ExternalURL,
+	})
 	a.Notes = note.New(note.Deps{
 		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Labels: a.Labels, Milestones: a.Milestones, Issues: a.Issues, Clock: now,
 	})
+	a.Boards = board.New(board.Deps{
+		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Owners: a.Owners, Labels: a.Labels, Milestones: a.Milestones,
+		Issues: a.Issues, Clock: now, ExternalURL: base,
+	})
+	a.Mentions = mention.New(mention.Deps{DB: db, Bus: events, Users: a.Users, Issues: a.Issues, Notes: a.Notes, Clock: now})
+	a.Todos = todo.New(todo.Deps{DB: db, Users: a.Users, Projects: a.Projects, Issues: a.Issues, Clock: now})
 	a.Badges = badge.New(badge.Deps{
 		DB: db, Bus: events, Projects: a.Projects, Owners: a.Owners, Repositories: a.Repositories, Clock: now,
 	})
@@ -272,7 +285,7 @@ func (a *App) Endpoints() []httpapi.Endpoint {
 	for _, room := range []interface{ Endpoints() []httpapi.Endpoint }{
 		a.Settings, a.Users, a.Tokens, a.Variables, a.Groups, a.Projects, a.Members, a.Protection, a.Bots, a.DeployTokens, a.OAuth,
 		a.Repositories, a.DeployKeys, a.Changelogs, a.Uploads, a.Markdown, a.LFS, a.Runners, a.Pipelines, a.Schedules, a.Dispatch,
-		a.Labels, a.Milestones, a.Issues, a.Notes, a.Badges,
+		a.Labels, a.Milestones, a.Issues, a.Notes, a.Boards, a.Mentions, a.Todos, a.Badges,
 	} {
 		all = append(all, room.Endpoints()...)
 	}
@@ -299,6 +312,7 @@ func (a *App) Handler() http.Handler {
 	pages := web.New(web.Deps{
 		Users: a.Users, Tokens: a.Tokens, SignIns: a.SignIns, Groups: a.Groups, Projects: a.Projects, Members: a.Members, Pipelines: a.Pipelines,
 		Artifacts: a.Artifacts, Runners: a.Runners, Variables: a.Variables, OAuth: a.OAuth, Uploads: a.Uploads, Settings: a.Settings, Throttle: throttle,
+		Markdown: a.Markdown, Labels: a.Labels, Milestones: a.Milestones, Issues: a.Issues, Notes: a.Notes,
 		Box: a.Box, ExternalURL: a.Config.ExternalURL, Names: names, Clock: a.Clock, Log: a.Log,
 	})
 	door := &front.Front{

@@ -64,7 +64,8 @@ func TestDO05_EveryListIsBounded(t *testing.T) {
 	}
 	home := grouptest.New(t, i.DB).ID
 	code := create("/projects", map[string]any{"name": "code", "namespace_id": home, "initialize_with_readme": true})
-	ofGroup := strings.NewReplacer("{id}", fmt.Sprint(home), "{milestone_id}", create(fmt.Sprintf("/groups/%d/milestones", home), map[string]any{"title": "above"}))
+	ofGroup := strings.NewReplacer("{id}", fmt.Sprint(home), "{milestone_id}", create(fmt.Sprintf("/groups/%d/milestones", home), map[string]any{"title": "above"}),
+		"{board_id}", create(fmt.Sprintf("/groups/%d/boards", home), map[string]any{"name": "above"}))
 	create("/projects/"+code+"/repository/files/.svc-ci.yml", map[string]any{
 		"branch": "main", "commit_message": "x [skip ci]", "content": "job: {script: x, resource_group: lock}",
 	})
@@ -72,6 +73,7 @@ func TestDO05_EveryListIsBounded(t *testing.T) {
 	ofCode := strings.NewReplacer("{id}", code, "{sha}", "main", "{key}", "lock", "{issue_iid}", "1",
 		"{note_id}", create("/projects/"+code+"/issues/1/notes", map[string]any{"body": "x"}),
 		"{milestone_id}", create("/projects/"+code+"/milestones", map[string]any{"title": "own"}),
+		"{board_id}", create("/projects/"+code+"/boards", map[string]any{"name": "own"}),
 		"{pipeline_id}", create("/projects/"+code+"/pipeline", map[string]any{"ref": "main"}),
 		"{schedule_id}", create("/projects/"+code+"/pipeline_schedules", map[string]any{"description": "x", "ref": "main", "cron": "0 1 * * *"}))
 	runner := create("/user/runners", map[string]any{"runner_type": "instance_type"})
@@ -88,7 +90,7 @@ func TestDO05_EveryListIsBounded(t *testing.T) {
 		if whole := ofCode.Replace(e.Path); strings.HasPrefix(e.Path, "/projects/{id}/") && !strings.Contains(whole, "{") {
 			path = "/api/v4" + whole
 		}
-		if strings.HasPrefix(e.Path, "/groups/{id}/milestones/") {
+		if strings.HasPrefix(e.Path, "/groups/{id}/milestones/") || strings.HasPrefix(e.Path, "/groups/{id}/boards/") {
 			path = "/api/v4" + ofGroup.Replace(e.Path)
 		}
 		if strings.HasPrefix(e.Path, "/runners/{id}/") {

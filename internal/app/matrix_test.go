@@ -177,7 +177,7 @@ var ownActs = map[access.Ability]bool{
 	access.StarProject: true, access.ForkProject: true, access.AskToJoinProject: true, access.LeaveProject: true,
 	access.AskToJoinGroup: true, access.LeaveGroup: true, access.CommentCode: true, access.UploadFiles: true, access.SubscribeInGroup: true, access.SubscribeInProject: true,
 	access.CreateIssues: true, access.EditIssues: true, access.SubscribeToIssues: true, access.CreateNotes: true, access.EditNotes: true,
-	access.AwardEmoji: true,
+	access.AwardEmoji: true, access.MarkIssues: true,
 }
 
 // PE-02: what writes asks for an ability to write, and for a token that may.

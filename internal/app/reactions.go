@@ -62,6 +62,20 @@ func (a *App) react(events *bus.Bus) {
 	bus.On(events, a.Notes.OnIssue)
 	bus.On(events, a.Notes.OnLabel)
 	bus.On(events, a.Notes.OnMilestone)
+
+	// A list of a board stands for something that may go, or become another.
+	bus.On(events, a.Boards.OnLabel)
+	bus.On(events, a.Boards.OnMilestone)
+	bus.On(events, a.Boards.OnUserRemoving)
+
+	// What somebody does at an issue settles what they were asked there. Then
+	// those whom it names are asked.
+	bus.On(events, a.Todos.OnIssue)
+	bus.On(events, a.Todos.OnNote)
+	bus.On(events, a.Todos.OnAward)
+	bus.On(events, a.Todos.OnMention)
+	bus.On(events, a.Mentions.OnIssue)
+	bus.On(events, a.Mentions.OnNote)
 	bus.On(events, a.Artifacts.OnProjectRemoving)
 	bus.On(events, a.Runners.OnProjectRemoving)
 

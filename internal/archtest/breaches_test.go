@@ -13,7 +13,7 @@ import (
 // rules are all that look at one file.
 var rules = []func(*source) []string{
 	downwards, httpInAPIFiles, noProcesses, tellingNames, noAliases, noInit, noDialing, constantSQL, oneGiver, numberedTODOs, completeRooms,
-	madeOnce,
+	madeOnce, namedComments,
 }
 
 func TestEachBreachIsReported(t *testing.T) {
@@ -244,6 +244,11 @@ func TestEachBreachIsReported(t *testing.T) {
 			fact: "work to do", path: "internal/user/user.go",
 			source:   "package user\n// TODO: more\n/* TODO(ann) */\n// TODO(#12) and FIXME\n// TODO(#12): fine\nconst todo = `TODO`",
 			breaches: []string{"2: " + needsNumber, "3: " + needsNumber, "4: " + needsNumber},
+		},
+		{
+			fact: "a comment with a name that is no longer", path: "internal/user/user.go",
+			source:   "package user\n// Move blocks.\nfunc Block() {}\n// Open is one.\ntype State int\n// Close closes.\nfunc Close() {}",
+			breaches: []string{`2: the comment of Block begins with "Move"`, `4: the comment of State begins with "Open"`},
 		},
 	}
 	for _, tt := range tests {

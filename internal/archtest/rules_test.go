@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"platform/jobqueue"},
 	{"gitstore"},
 	// kit: the shared words
-	{"kit/emoji", "kit/fault", "kit/markdown", "kit/wire"},
+	{"kit/emoji", "kit/fault", "kit/markdown", "kit/quickaction", "kit/wire"},
 	{"kit/access", "ciconfig", "joblog"},
 	{"kit/bus", "kit/paging"},
 	{"kit/httpapi"},
@@ -45,11 +45,13 @@ var floors = [][]string{
 	{"member", "protection"},
 	{"bot", "deploytoken", "oauth", "repository"},
 	{"changelog", "lfs", "deploykey", "upload"},
-	{"markdown"},
 	{"artifact", "runner", "variable"},
 	{"badge", "label", "milestone"},
 	{"issue"},
-	{"note"},
+	{"markdown"},
+	{"board", "note"},
+	{"mention"},
+	{"todo"},
 	{"pipeline"},
 	{"schedule"},
 	{"dispatch"},
@@ -57,7 +59,7 @@ var floors = [][]string{
 	{"audit"},
 	// pages: what several areas need, then the areas, which never import each other
 	{"web/grouppage", "web/jobstatus", "web/projectpage"},
-	{"web/account", "web/admin", "web/ci", "web/overview"},
+	{"web/account", "web/admin", "web/ci", "web/overview", "web/planning"},
 	// doors
 	{"apidocs", "githttp", "gitssh", "front", "web"},
 	// composition: the rooms that every other stands on, then all of them
@@ -71,7 +73,8 @@ var floors = [][]string{
 // speaksHTTP lists who may know HTTP in any file. Everyone else does so in api*.go alone.
 var speaksHTTP = []string{
 	"platform/httpfile", "platform/lifecycle", "platform/outbound", "platform/telemetry", "kit/httpapi", "kit/avatar", "apidocs", "front", "githttp", "web",
-	"web/account", "web/admin", "web/ci", "web/grouppage", "web/overview", "web/page", "web/projectpage", "app", "cmd/stithy",
+	"web/account", "web/admin", "web/ci", "web/grouppage", "web/overview", "web/page", "web/planning", "web/projectpage", "app",
+	"cmd/stithy",
 }
 
 // startsProcesses lists who may start other programs.
@@ -107,6 +110,7 @@ func TestHK04_NobodyDialsPastTheGuard(t *testing.T)        { keep(t, noDialing) 
 func TestStatementsAreConstantsInQueriesGo(t *testing.T)   { keep(t, constantSQL) }
 func TestCI04_OneFileReadsTheVariablesOfJobs(t *testing.T) { keep(t, oneGiver) }
 func TestEveryTODONamesTheIssueItWaitsFor(t *testing.T)    { keep(t, numberedTODOs) }
+func TestCommentsNameWhatTheyStandAbove(t *testing.T)      { keep(t, namedComments) }
 func TestRoomsAreCompleteWhenTheyAreMade(t *testing.T)     { keep(t, completeRooms) }
 func TestOnlyCoreMakesWhatOthersStandOn(t *testing.T)      { keep(t, madeOnce) }
 
@@ -452,6 +456,36 @@ func numberedTODOs(s *source) []string {
 	}
 	return breaches
 }
+
+// namedComments finds comments of functions and types that begin with another name, which theirs was once. Names of tests are
+// sentences, which their comments do not repeat.
+func namedComments(s *source) []string {
+	if s.test || strings.HasSuffix(s.path, "_templ.go") {
+		return nil
+	}
+	var breaches []string
+	check := func(doc *ast.CommentGroup, name *ast.Ident) {
+		if doc == nil {
+			return
+		}
+		if word := firstWord.FindString(doc.Text()); word != name.Name {
+			breaches = append(breaches, s.breach(doc.Pos(), "the comment of %s begins with %q", name.Name, word))
+		}
+	}
+	for _, declared := range s.file.Decls {
+		switch d := declared.(type) {
+		case *ast.FuncDecl:
+			check(d.Doc, d.Name)
+		case *ast.GenDecl:
+			if d.Tok == token.TYPE && !d.Lparen.IsValid() {
+				check(d.Doc, d.Specs[0].(*ast.TypeSpec).Name)
+			}
+		}
+	}
+	return breaches
+}
+
+var firstWord = regexp.MustCompile(`^\w*`)
 
 // unread are the fields of a Deps that nothing in its package reads. A name that is read of something else in the package
 // counts as read: this looks at names, not at types.

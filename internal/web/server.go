@@ -1,5 +1,5 @@
 // Package web serves the pages for people, which the server renders and which work without script. It joins the areas
-// (account, admin, ci, overview), finds the page of a request, and holds every request against what all pages share:
+// (account, admin, ci, overview, planning), finds the page of a request, and holds every request against what all pages share:
 // headers, who is signed in and may see the page, origin and CSRF checks, throttles. No page decides a rule of a room.
 //
 // To add a page see docs/guides/add-a-page.md. The kit is in package page, the components are in package ui.
@@ -17,11 +17,16 @@ import (
 
 	"stithy/internal/artifact"
 	"stithy/internal/group"
+	"stithy/internal/issue"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/wire"
+	"stithy/internal/label"
+	"stithy/internal/markdown"
 	"stithy/internal/member"
+	"stithy/internal/milestone"
+	"stithy/internal/note"
 	"stithy/internal/oauth"
 	"stithy/internal/pipeline"
 	"stithy/internal/platform/clock"
@@ -41,6 +46,7 @@ import (
 	"stithy/internal/web/grouppage"
 	"stithy/internal/web/overview"
 	"stithy/internal/web/page"
+	"stithy/internal/web/planning"
 	"stithy/internal/web/projectpage"
 )
 
@@ -58,6 +64,11 @@ type Deps struct {
 	Variables   *variable.Service
 	OAuth       *oauth.Service
 	Uploads     *upload.Service
+	Markdown    *markdown.Service
+	Labels      *label.Service
+	Milestones  *milestone.Service
+	Issues      *issue.Service
+	Notes       *note.Service
 	Settings    *setting.Service
 	Throttle    httpapi.Throttle
 	Box         *secretbox.Box
@@ -111,6 +122,7 @@ type areas struct {
 	admin    admin.Deps
 	ci       ci.Deps
 	overview overview.Deps
+	planning planning.Deps
 }
 
 func (d Deps) areas() areas {
@@ -121,6 +133,10 @@ func (d Deps) areas() areas {
 			Users: d.Users, Pipelines: d.Pipelines, Artifacts: d.Artifacts, Runners: d.Runners, Variables: d.Variables, Settings: d.Settings,
 		},
 		overview: overview.Deps{Users: d.Users, Groups: d.Groups, Projects: d.Projects, Members: d.Members, Pipelines: d.Pipelines, Uploads: d.Uploads},
+		planning: planning.Deps{
+			Users: d.Users, Labels: d.Labels, Milestones: d.Milestones, Issues: d.Issues, Notes: d.Notes, Markdown: d.Markdown, Settings: d.Settings,
+			Throttle: d.Throttle,
+		},
 	}
 }
 
@@ -129,11 +145,11 @@ func (a areas) pages() []page.Page {
 }
 
 func (a areas) groupPages() []grouppage.Page {
-	return slices.Concat(overview.GroupPages(a.overview), ci.GroupPages(a.ci))
+	return slices.Concat(overview.GroupPages(a.overview), planning.GroupPages(a.planning), ci.GroupPages(a.ci))
 }
 
 func (a areas) projectPages() []projectpage.Page {
-	return slices.Concat(overview.ProjectPages(a.overview), ci.ProjectPages(a.ci))
+	return slices.Concat(overview.ProjectPages(a.overview), planning.ProjectPages(a.planning), ci.ProjectPages(a.ci))
 }
 
 // Routes are the routes of all pages that are not about a project.

@@ -643,6 +643,8 @@ func (g goTour) issues(t *testing.T) {
 		t.Errorf("spent: %+v", got)
 	}
 	g.notes(t, p.ID, leak.IID)
+	g.boards(t, loft.ID, p.ID)
+	g.todos(t, p.ID, leak.IID)
 	moved := call(g.c.Issues.MoveIssue(p.ID, leak.IID, &gitlab.MoveIssueOptions{ToProjectID: &other.ID})).ok(t, http.StatusCreated)
 	if got := call(g.c.Issues.GetIssue(p.ID, leak.IID)).ok(t, http.StatusOK); got.MovedToID != moved.ID || moved.ProjectID != other.ID {
 		t.Errorf("moved: %+v to %+v", got, moved)
@@ -749,4 +751,54 @@ func (g goTour) notes(t *testing.T, project, iid int64) {
 		t.Errorf("notes: %+v", got)
 	}
 	act(g.c.Notes.DeleteIssueNote(project, iid, note.ID)).ok(t, http.StatusNoContent)
+}
+
+// boards sorts the issues of a project, and those of its group.
+func (g goTour) boards(t *testing.T, group, project int64) {
+	b := call(g.c.Boards.CreateIssueBoard(project, &gitlab.CreateIssueBoardOptions{Name: new("Repairs")})).ok(t, http.StatusCreated)
+	if b.Name != "Repairs" || b.Project == nil || b.Project.ID != project || len(b.Lists) != 0 {
+		t.Errorf("board: %+v", b)
+	}
+	if got := call(g.c.Boards.UpdateIssueBoard(project, b.ID, &gitlab.UpdateIssueBoardOptions{Name: new("Mending"), HideClosedList: new(true)})).ok(t, http.StatusOK); got.Name != "Mending" || !got.HideClosedList {
+		t.Errorf("changed: %+v", got)
+	}
+	var lists []*gitlab.BoardList
+	for _, name := range []string{"dry", "urgent"} {
+		l := call(g.c.Labels.GetLabel(project, name)).ok(t, http.StatusOK)
+		lists = append(lists, call(g.c.Boards.CreateIssueBoardList(project, b.ID, &gitlab.CreateIssueBoardListOptions{LabelID: &l.ID})).ok(t, http.StatusCreated))
+	}
+	call(g.c.Boards.CreateIssueBoardList(project, b.ID, &gitlab.CreateIssueBoardListOptions{LabelID: &lists[0].Label.ID})).refused(t, http.StatusBadRequest, `{"message":{"error":"Label has already been taken"}}`)
+	if got := call(g.c.Boards.UpdateIssueBoardList(project, b.ID, lists[1].ID, &gitlab.UpdateIssueBoardListOptions{Position: new(int64(0))})).ok(t, http.StatusOK); got.Position != 0 {
+		t.Errorf("moved: %+v", got)
+	}
+	if got := call(g.c.Boards.GetIssueBoard(project, b.ID)).ok(t, http.StatusOK); len(got.Lists) != 2 || got.Lists[0].Label.Name != "urgent" || got.Lists[1].Position != 1 {
+		t.Errorf("lists: %+v", got)
+	}
+	act(g.c.Boards.DeleteIssueBoardList(project, b.ID, lists[1].ID)).ok(t, http.StatusNoContent)
+	above := call(g.c.GroupIssueBoards.CreateGroupIssueBoard(group, &gitlab.CreateGroupIssueBoardOptions{Name: new("Above")})).ok(t, http.StatusCreated)
+	if got := call(g.c.GroupIssueBoards.ListGroupIssueBoards(group, nil)).ok(t, http.StatusOK); len(got) != 1 || got[0].ID != above.ID || got[0].Group.ID != group {
+		t.Errorf("of the group: %+v", got)
+	}
+	act(g.c.GroupIssueBoards.DeleteIssueBoard(group, above.ID)).ok(t, http.StatusNoContent)
+	act(g.c.Boards.DeleteIssueBoard(project, b.ID)).ok(t, http.StatusNoContent)
+	call(g.c.Boards.GetIssueBoard(project, b.ID)).refused(t, http.StatusNotFound, "404 Not found")
+}
+
+// todos marks an issue and is done with it.
+func (g goTour) todos(t *testing.T, project, iid int64) {
+	todo := call(g.c.Issues.CreateTodo(project, iid)).ok(t, http.StatusCreated)
+	if todo.ActionName != gitlab.TodoMarked || todo.TargetType != "Issue" || todo.Target.IID != iid || todo.State != "pending" {
+		t.Errorf("to-do: %+v", todo)
+	}
+	if got := call(g.c.Todos.ListTodos(&gitlab.ListTodosOptions{ProjectID: &project})).ok(t, http.StatusOK); len(got) != 1 || got[0].ID != todo.ID {
+		t.Errorf("to-dos: %+v", got)
+	}
+	act(g.c.Todos.MarkTodoAsDone(todo.ID)).ok(t, http.StatusCreated)
+	act(g.c.Todos.MarkAllTodosAsDone()).ok(t, http.StatusNoContent)
+	if got := call(g.c.Todos.ListTodos(&gitlab.ListTodosOptions{State: new("done")})).ok(t, http.StatusOK); len(got) != 1 || got[0].ID != todo.ID {
+		t.Errorf("done: %+v", got)
+	}
+	if got := call(g.c.Issues.GetParticipants(project, iid)).ok(t, http.StatusOK); len(got) == 0 || got[0].Username == "" {
+		t.Errorf("participants: %+v", got)
+	}
 }

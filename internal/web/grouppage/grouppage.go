@@ -19,6 +19,7 @@ type Page struct {
 	Route string           // method and what follows the path of the group
 	Needs []access.Ability // that its readers hold there; none: who sees the group sees the page
 	Do    func(*Request) error
+	Many  []string // the fields that may be sent more than once
 	Nav   page.Nav // with a title, all pages about a group link to it
 }
 
@@ -35,7 +36,7 @@ func New(groups *group.Service, pages ...Page) *Site { return &Site{groups: grou
 func (s *Site) Pages() []page.Page {
 	all := make([]page.Page, 0, len(s.pages))
 	for _, p := range s.pages {
-		one := page.Page{Route: p.Route, Do: func(x *page.Request) error { return s.serve(x, p) }}
+		one := page.Page{Route: p.Route, Many: p.Many, Do: func(x *page.Request) error { return s.serve(x, p) }}
 		if len(p.Needs) == 0 {
 			one.Who = page.Readers
 		}

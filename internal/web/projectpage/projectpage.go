@@ -24,21 +24,24 @@ type Page struct {
 	Route string // method and what follows the path of the project
 	Needs access.Ability
 	Do    func(*Request) error
+	Many  []string // the fields that may be sent more than once
 	Nav   page.Nav // with a title, all pages about a project link to it
 }
 
 // The sections of a project, each a list of pages.
 const (
 	Code     page.List = "Code"
+	Issues   page.List = "Issues"
 	Build    page.List = "Build"
 	Settings page.List = "Settings"
 )
 
-// sections are in the order of the tabs.
+// sections are in the order of the tabs. One is shown to those who hold what it needs, if it needs anything, and see a page of it.
 var sections = []struct {
-	list page.List
-	icon ui.IconPath
-}{{Code, ui.IconSnippet}, {Build, ui.IconBuild}, {Settings, ui.IconSettings}}
+	list  page.List
+	icon  ui.IconPath
+	needs access.Ability
+}{{Code, ui.IconSnippet, ""}, {Issues, ui.IconIssue, access.ReadIssues}, {Build, ui.IconBuild, ""}, {Settings, ui.IconSettings, ""}}
 
 // Deps is what finding a project needs.
 type Deps struct {
@@ -59,7 +62,7 @@ func New(d Deps, pages ...Page) *Site { return &Site{deps: d, pages: pages} }
 func (s *Site) Pages() []page.Page {
 	all := make([]page.Page, 0, len(s.pages))
 	for _, p := range s.pages {
-		one := page.Page{Route: p.Route, Do: func(x *page.Request) error { return s.serve(x, p) }}
+		one := page.Page{Route: p.Route, Many: p.Many, Do: func(x *page.Request) error { return s.serve(x, p) }}
 		if one.Reads() {
 			one.Who = page.Readers
 		}
@@ -151,7 +154,7 @@ func (x *Request) Layout(title, tab string) page.Layout {
 	l := page.Layout{Title: title, Header: h}
 	for _, s := range sections {
 		links := x.section(s.list, tab)
-		if len(links) == 0 {
+		if len(links) == 0 || (s.needs != "" && !x.May(s.needs)) {
 			continue
 		}
 		t := page.NavLink{Title: string(s.list), URL: links[0].URL, Icon: s.icon}

@@ -191,6 +191,27 @@ equal('discussion', (await root.IssueDiscussions.show(item.id, 1, begun.id)).not
 equal('emoji', (await root.IssueAwardEmojis.award(item.id, 1, '+1')).name, 'thumbsup');
 equal('labels', (await root.IssueLabelEvents.all(item.id, 1)).map((e) => e.label.name), ['iron', 'hot']);
 await root.IssueNotes.remove(item.id, 1, note.id);
+const board = await root.ProjectIssueBoards.create(item.id, 'Repairs');
+equal('board', [board.name, board.project.id, board.lists], ['Repairs', item.id, []]);
+equal('changed', (await root.ProjectIssueBoards.edit(item.id, board.id, { name: 'Mending' })).name, 'Mending');
+const lists = [];
+for (const name of ['iron', 'hot']) {
+  const { id: labelId } = await root.ProjectLabels.show(item.id, name);
+  lists.push(await root.ProjectIssueBoards.createList(item.id, board.id, { labelId }));
+}
+equal('moved', (await root.ProjectIssueBoards.editList(item.id, board.id, lists[1].id, 0)).position, 0);
+equal('lists', (await root.ProjectIssueBoards.allLists(item.id, board.id)).map((l) => l.label.name), ['hot', 'iron']);
+await root.ProjectIssueBoards.removeList(item.id, board.id, lists[1].id);
+equal('left', (await root.ProjectIssueBoards.show(item.id, board.id)).lists.map((l) => l.position), [0]);
+const above = await root.GroupIssueBoards.create(hearth.id, 'Above');
+equal('of the group', ids(await root.GroupIssueBoards.all(hearth.id)), [above.id]);
+await root.GroupIssueBoards.remove(hearth.id, above.id);
+await root.ProjectIssueBoards.remove(item.id, board.id);
+const todo = await root.Issues.createTodo(item.id, 1);
+equal('to-do', [todo.action_name, todo.target_type, todo.target.iid, todo.state], ['marked', 'Issue', 1, 'pending']);
+equal('to-dos', ids(await root.TodoLists.all({ projectId: item.id })), [todo.id]);
+equal('done', (await root.TodoLists.done({ todoId: todo.id })).state, 'done');
+equal('participants', (await root.Issues.allParticipants(item.id, 1)).map((u) => u.username), ['root']);
 await root.Issues.remove(item.id, 1);
 await refused('no issue', 404, '404 Not found', root.Issues.show(1, { projectId: item.id }));
 

@@ -158,6 +158,23 @@ equal 'note', [note.body, note.noteable_type, note.system], ['It drips.', 'Issue
 equal 'changed', root.edit_issue_note(item.id, 1, note.id, 'It pours.').body, 'It pours.'
 equal 'notes', root.issue_notes(item.id, 1, activity_filter: 'only_comments').map(&:body), ['It pours.']
 root.delete_issue_note(item.id, 1, note.id)
+board = root.create_board(item.id, 'Repairs')
+equal 'board', [board.name, board.project.id, board.lists], ['Repairs', item.id, []]
+equal 'changed', root.edit_board(item.id, board.id, name: 'Mending').name, 'Mending'
+named = root.labels(item.id).to_h { |label| [label.name, label.id] }
+lists = %w[iron hot].map { |name| root.create_board_list(item.id, board.id, named[name]) }
+equal 'moved', root.edit_board_list(item.id, board.id, lists[1].id, 0).position, 0
+equal 'lists', root.board_lists(item.id, board.id).map { |list| list.label.name }, %w[hot iron]
+root.delete_board_list(item.id, board.id, lists[1].id)
+equal 'left', root.board(item.id, board.id).lists.map { |list| list['position'] }, [0]
+root.delete_board(item.id, board.id)
+equal 'boards', root.boards(item.id).map(&:id), []
+todo = root.post("/projects/#{item.id}/issues/1/todo")
+equal 'to-do', [todo.action_name, todo.target_type, todo.target.iid], ['marked', 'Issue', 1]
+equal 'to-dos', root.todos.map(&:id), [todo.id]
+equal 'done', root.mark_todo_as_done(todo.id).state, 'done'
+root.mark_all_todos_as_done
+equal 'participants', root.get("/projects/#{item.id}/issues/1/participants").map(&:username), ['root']
 root.delete_issue(item.id, 1)
 refused('no issue', Gitlab::Error::NotFound, '404 Not found') { root.issue(item.id, 1) }
 

@@ -1,0 +1,23 @@
+package planning
+
+import (
+	"testing"
+
+	"stithy/internal/web/page/pagetest"
+)
+
+// What internal/markdown makes of a text is its own: see the tests of kit/markdown.
+func TestNothingThatAPageOfPlanningShowsActs(t *testing.T) {
+	t.Parallel()
+	pagetest.NothingActs(t, "issues", issuesPage)
+	pagetest.NothingActs(t, "issue", issueDetail)
+	pagetest.NothingActs(t, "heading of an issue", issueHeading)
+	pagetest.NothingActs(t, "facts of an issue", issueFacts)
+	pagetest.NothingActs(t, "buttons of an issue", issueActions)
+	pagetest.NothingActs(t, "form", formPage)
+	pagetest.NothingActs(t, "labels", labelsPage)
+	pagetest.NothingActs(t, "milestones", milestonesPage)
+	pagetest.NothingActs(t, "milestone", milestonePage)
+	pagetest.NothingActs(t, "facts of a milestone", milestoneFacts)
+	pagetest.NothingActs(t, "buttons of a milestone", milestoneActions)
+}

@@ -1,0 +1,364 @@
+package planning
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"stithy/internal/issue"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/paging"
+	"stithy/internal/markdown"
+	"stithy/internal/milestone"
+	"stithy/internal/owner"
+	"stithy/internal/project"
+	"stithy/internal/web/page"
+	"stithy/internal/web/ui"
+)
+
+const milestonesPerPage = 20
+
+// progress is how much of a milestone is done.
+type progress struct {
+	Title       string
+	Closed, All int
+	Text        string
+}
+
+// progressOf counts the issues of a milestone that the reader may read.
+func progressOf(d Deps, x *page.Request, in issue.Scope, id int64, title string) (*progress, error) {
+	counts, err := d.Issues.CountUpTo(x.Context(), x.Actor, in, issue.Filter{Match: issue.Match{MilestoneID: id}}, maxCounted+1)
+	all := counts.Opened + counts.Closed
+	text := fmt.Sprintf("%s of %s closed", upTo(counts.Closed), upTo(all))
+	return &progress{Title: title, Closed: counts.Closed, All: max(1, all), Text: text}, err
+}
+
+// milestonesBody is one page of milestones.
+type milestonesBody struct {
+	States     []stateLink
+	Milestones []milestoneRow
+	Pager      page.Pager
+	None       string
+}
+
+// milestoneRow is a milestone in a list.
+type milestoneRow struct {
+	milestoneLink
+	Status   ui.Status
+	From     string
+	Due      string
+	Progress *progress
+}
+
+// milestoneBody is a milestone and its issues.
+type milestoneBody struct {
+	Title       string
+	Status      ui.Status
+	Due         string
+	Description []byte // HTML
+	Progress    *progress
+	States      []stateLink
+	Issues      []issueRow
+	Pager       page.Pager
+	None        string
+	Edit        page.URL
+	State       *page.Form
+}
+
+func milestoneStatus(s milestone.State, expired bool) ui.Status {
+	switch {
+	case s == milestone.Closed:
+		return ui.Status{Text: "Closed", Tone: ui.Done, Icon: ui.IconClosed}
+	case expired:
+		return ui.Status{Text: "Past due", Tone: ui.Bad, Icon: ui.IconWarning}
+	}
+	return ui.Status{Text: "Active", Tone: ui.Good, Icon: ui.IconMilestone}
+}
+
+// days says from when until when a milestone is.
+func days(m *milestone.Milestone) string {
+	const form = "2 January 2006"
+	switch {
+	case m.StartDate != nil && m.DueDate != nil:
+		return m.StartDate.Format(form) + " to " + m.DueDate.Format(form)
+	case m.DueDate != nil:
+		return "due " + m.DueDate.Format(form)
+	case m.StartDate != nil:
+		return "from " + m.StartDate.Format(form)
+	}
+	return ""
+}
+
+func expired(x *page.Request, m *milestone.Milestone) bool { return m.Expired(x.Clock.Now().UTC()) }
+
+func showMilestones(x *request) error {
+	body, err := x.deps.milestones(x.Request.Request, x.entity(), issue.Scope{Project: x.Project}, x.Project, x.At(milestonesPath))
+	if err != nil {
+		return err
+	}
+	l := x.Layout("Milestones", milestonesPath)
+	if x.May(access.AdminProjectMilestones) {
+		l.Actions = primaryLink(x.LinkTo(milestonesPath+"/new"), "New milestone")
+	}
+	return x.Show(http.StatusOK, l, milestonesPage(body))
+}
+
+// milestones is one page of the milestones of a project or group, at a path.
+func (d Deps) milestones(x *page.Request, of bus.Entity, in issue.Scope, p *project.Project, path string) (body milestonesBody, err error) {
+	f := milestone.Filter{State: milestone.Active, Ancestors: p != nil}
+	body.None = "No milestone is active. A milestone says what is to be done until when."
+	state := x.Form.Get("state")
+	switch state {
+	case "closed":
+		f.State, body.None = milestone.Closed, "No milestone was closed yet."
+	case "all":
+		f.State, body.None = "", "There are no milestones yet."
+	default:
+		state = "opened"
+	}
+	for i, s := range []string{"opened", "closed", "all"} {
+		body.States = append(body.States, stateLink{
+			Title: []string{"Active", "Closed", "All"}[i], URL: address(x, path, url.Values{"state": {s}}), Here: s == state,
+		})
+	}
+	req := x.Numbered("page", milestonesPerPage)
+	found, err := d.Milestones.List(x.Context(), of, f, req)
+	if err != nil {
+		return body, err
+	}
+	ids := make([]int64, len(found.Items))
+	for n := range found.Items {
+		ids[n] = found.Items[n].ID
+	}
+	forms, err := d.Milestones.Forms(x.Context(), ids, func(int64) string { return p.FullPath() })
+	if err != nil {
+		return body, err
+	}
+	for n := range found.Items {
+		m := &found.Items[n]
+		row := milestoneRow{
+			milestoneLink: milestoneLink{m.Title, local(x, forms[m.ID].WebURL)}, Status: milestoneStatus(m.State, expired(x, m)), Due: days(m),
+		}
+		if m.NamespaceID != nil && p != nil {
+			row.From = "of a group"
+		}
+		if row.Progress, err = progressOf(d, x, in, m.ID, m.Title); err != nil {
+			return body, err
+		}
+		body.Milestones = append(body.Milestones, row)
+	}
+	body.Pager = x.NumberedPager(path, url.Values{"state": {state}}, "page", "", req, found.More)
+	body.Pager.BackText, body.Pager.OnwardText = "Previous", "Next"
+	return body, nil
+}
+
+// findMilestone reads a milestone of an owner itself, by the number in the path.
+func (d Deps) findMilestone(x *page.Request, of bus.Entity) (*milestone.Milestone, error) {
+	iid, err := number(x)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.Milestones.List(x.Context(), of, milestone.Filter{IIDs: []int{iid}}, paging.Request{Page: 1, PerPage: 1})
+	if err == nil && len(found.Items) == 0 {
+		err = fault.New(fault.NotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &found.Items[0], nil
+}
+
+func showMilestone(x *request) error {
+	m, err := x.deps.findMilestone(x.Request.Request, x.entity())
+	if err != nil {
+		return err
+	}
+	path := x.At(below(milestonesPath, m.IID))
+	body, err := x.deps.milestone(x.Request.Request, m, issue.Scope{Project: x.Project}, path)
+	if err != nil {
+		return err
+	}
+	if x.May(access.AdminProjectMilestones) {
+		body.Edit = x.Link(path + "/edit")
+		if body.State = x.Button(path+"/close", "Close milestone", page.Secondary, ""); m.State == milestone.Closed {
+			body.State = x.Button(path+"/reopen", "Reopen milestone", page.Secondary, "")
+		}
+	}
+	l := x.Layout(m.Title, milestonesPath)
+	l.Facts, l.Actions = milestoneFacts(body), milestoneActions(body)
+	return x.Show(http.StatusOK, l, milestonePage(body))
+}
+
+func showGroupMilestones(x *groupRequest) error {
+	body, err := x.deps.milestones(x.Request.Request, owner.OfGroup(x.Group).Entity, issue.Scope{Group: x.Group}, nil, x.At(milestonesPath))
+	if err != nil {
+		return err
+	}
+	return x.Show(http.StatusOK, x.Layout("Milestones", milestonesPath), milestonesPage(body))
+}
+
+func showGroupMilestone(x *groupRequest) error {
+	m, err := x.deps.findMilestone(x.Request.Request, owner.OfGroup(x.Group).Entity)
+	if err != nil {
+		return err
+	}
+	body, err := x.deps.milestone(x.Request.Request, m, issue.Scope{Group: x.Group}, x.At(below(milestonesPath, m.IID)))
+	if err != nil {
+		return err
+	}
+	l := x.Layout(m.Title, milestonesPath)
+	l.Facts = milestoneFacts(body)
+	return x.Show(http.StatusOK, l, milestonePage(body))
+}
+
+// milestone is a milestone with one page of the issues that are to be done for it.
+func (d Deps) milestone(x *page.Request, m *milestone.Milestone, in issue.Scope, path string) (body milestoneBody, err error) {
+	body = milestoneBody{
+		Title: m.Title, Status: milestoneStatus(m.State, expired(x, m)), Due: days(m), None: "No issue of this milestone is open.",
+	}
+	if m.Description != nil {
+		html, err := d.Markdown.Show(x.Context(), markdown.Context{Reader: x.Actor, Project: in.Project}, *m.Description)
+		if err != nil {
+			return body, err
+		}
+		body.Description = []byte(html)
+	}
+	if body.Progress, err = progressOf(d, x, in, m.ID, m.Title); err != nil {
+		return body, err
+	}
+	f, err := readFilter(url.Values{"state": {x.Form.Get("state")}})
+	if err != nil {
+		return body, err
+	}
+	if f.State != "opened" {
+		body.None = "There is no such issue of this milestone."
+	}
+	for i, s := range []string{"opened", "closed", "all"} {
+		body.States = append(body.States, stateLink{
+			Title: []string{"Open", "Closed", "All"}[i], URL: address(x, path, url.Values{"state": {s}}), Here: s == f.State,
+		})
+	}
+	req, err := f.part(x)
+	if err != nil {
+		return body, err
+	}
+	found, err := d.Issues.List(x.Context(), x.Actor, in, issue.Filter{Match: issue.Match{MilestoneID: m.ID}, Closed: f.closed()}, req)
+	if err != nil {
+		return body, err
+	}
+	body.Pager = x.CursorPager(path, f.query(), req, found.Next)
+	body.Issues, err = d.rows(x, in.Project, strings.TrimSuffix(path, "/"+below(milestonesPath, m.IID))+"/"+issuesPath, found.Items)
+	return body, err
+}
+
+func milestoneFields(m *milestone.Milestone) []page.Field {
+	if m == nil {
+		m = &milestone.Milestone{}
+	}
+	var text, from, until string
+	if m.Description != nil {
+		text = *m.Description
+	}
+	if m.StartDate != nil {
+		from = m.StartDate.Format("2006-01-02")
+	}
+	if m.DueDate != nil {
+		until = m.DueDate.Format("2006-01-02")
+	}
+	return []page.Field{
+		{Name: "title", Label: "Title", Type: page.Text, Value: m.Title, Required: true, Length: 255},
+		{Name: "start_date", Label: "Start date", Type: page.Date, Value: from},
+		{Name: "due_date", Label: "Due date", Type: page.Date, Value: until},
+		{Name: "description", Label: "Description", Type: page.Textarea, Value: text, Hint: "Markdown."},
+	}
+}
+
+// sentMilestone is what a form about a milestone says.
+func sentMilestone(x *request) (d milestone.Draft, err error) {
+	var f fault.Fields
+	d = milestone.Draft{
+		Title: strings.TrimSpace(x.Form.Get("title")), StartDate: day(x.Form.Get("start_date"), "start_date", &f),
+		DueDate: day(x.Form.Get("due_date"), "due_date", &f),
+	}
+	if text := strings.ReplaceAll(x.Form.Get("description"), "\r\n", "\n"); text != "" {
+		d.Description = &text
+	}
+	return d, f.Err()
+}
+
+func newMilestone(x *request) error {
+	form := x.NewForm(x.At(milestonesPath), "Create milestone", milestoneFields(nil)...)
+	return showMilestoneForm(x, http.StatusOK, "New milestone", milestonesPath, form)
+}
+
+func showMilestoneForm(x *request, code int, title, back string, form *page.Form) error {
+	return x.Show(code, x.Layout(title, milestonesPath), formPage(formBody{Form: form, Back: x.LinkTo(back)}))
+}
+
+func createMilestone(x *request) error {
+	d, err := sentMilestone(x)
+	var m *milestone.Milestone
+	if err == nil {
+		m, err = x.deps.Milestones.Create(x.Context(), x.Actor, x.entity(), d)
+	}
+	if err == nil {
+		return x.Done(x.At(below(milestonesPath, m.IID)), "Milestone created.")
+	}
+	form := x.NewForm(x.At(milestonesPath), "Create milestone", milestoneFields(nil)...)
+	if err := x.Refuse(form, err); err != nil {
+		return err
+	}
+	return showMilestoneForm(x, http.StatusUnprocessableEntity, "New milestone", milestonesPath, form)
+}
+
+func editMilestone(x *request) error {
+	m, err := x.deps.findMilestone(x.Request.Request, x.entity())
+	if err != nil {
+		return err
+	}
+	own := below(milestonesPath, m.IID)
+	return showMilestoneForm(x, http.StatusOK, "Edit milestone", own, x.NewForm(x.At(own), "Save", milestoneFields(m)...))
+}
+
+func updateMilestone(x *request) error {
+	m, err := x.deps.findMilestone(x.Request.Request, x.entity())
+	if err != nil {
+		return err
+	}
+	own := below(milestonesPath, m.IID)
+	d, err := sentMilestone(x)
+	if err == nil {
+		_, err = x.deps.Milestones.Update(x.Context(), x.Actor, x.entity(), m.ID, milestone.Change{
+			Title: &d.Title, Description: &d.Description, StartDate: &d.StartDate, DueDate: &d.DueDate,
+		})
+	}
+	if err == nil {
+		return x.Done(x.At(own), "Milestone saved.")
+	}
+	form := x.NewForm(x.At(own), "Save", milestoneFields(m)...)
+	if err := x.Refuse(form, err); err != nil {
+		return err
+	}
+	return showMilestoneForm(x, http.StatusUnprocessableEntity, "Edit milestone", own, form)
+}
+
+func closeMilestone(x *request) error {
+	return setMilestone(x, milestone.Closed, "Milestone closed.")
+}
+func reopenMilestone(x *request) error {
+	return setMilestone(x, milestone.Active, "Milestone reopened.")
+}
+
+func setMilestone(x *request, state milestone.State, said string) error {
+	m, err := x.deps.findMilestone(x.Request.Request, x.entity())
+	if err != nil {
+		return err
+	}
+	if _, err := x.deps.Milestones.Update(x.Context(), x.Actor, x.entity(), m.ID, milestone.Change{State: &state}); err != nil {
+		return err
+	}
+	return x.Done(x.At(below(milestonesPath, m.IID)), said)
+}

@@ -1,0 +1,145 @@
+// Package planning is the pages of planning: issues and what is said about them, labels and milestones.
+package planning
+
+import (
+	"strconv"
+
+	"stithy/internal/issue"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/httpapi"
+	"stithy/internal/label"
+	"stithy/internal/markdown"
+	"stithy/internal/milestone"
+	"stithy/internal/note"
+	"stithy/internal/setting"
+	"stithy/internal/user"
+	"stithy/internal/web/grouppage"
+	"stithy/internal/web/page"
+	"stithy/internal/web/projectpage"
+	"stithy/internal/web/ui"
+)
+
+// Deps is what the pages call.
+type Deps struct {
+	Users      *user.Service
+	Labels     *label.Service
+	Milestones *milestone.Service
+	Issues     *issue.Service
+	Notes      *note.Service
+	Markdown   *markdown.Service
+	Settings   *setting.Service
+	Throttle   httpapi.Throttle
+}
+
+const (
+	issuesPath     = "issues"
+	milestonesPath = "milestones"
+	labelsPath     = "labels"
+)
+
+// ProjectPages are the pages about a project.
+func ProjectPages(d Deps) []projectpage.Page {
+	nav := func(title string) page.Nav { return page.Nav{List: projectpage.Issues, Title: title} }
+	return []projectpage.Page{
+		{Route: "GET /-/issues", Needs: access.ReadIssues, Do: d.do(showIssues), Many: []string{labelParam}, Nav: nav("List")},
+		{Route: "POST /-/issues", Needs: access.CreateIssues, Do: d.do(createIssue), Many: []string{"labels"}},
+		{Route: "GET /-/issues/new", Needs: access.CreateIssues, Do: d.do(newIssue)},
+		{Route: "GET /-/issues/{id}", Needs: access.ReadIssues, Do: d.do(showIssue)},
+		{Route: "POST /-/issues/{id}", Needs: access.EditIssues, Do: d.do(updateIssue), Many: []string{"labels"}},
+		{Route: "GET /-/issues/{id}/{act}", Needs: access.ReadIssues, Do: d.do(belowIssue)},
+		{Route: "POST /-/issues/{id}/close", Needs: access.EditIssues, Do: d.do(closeIssue)},
+		{Route: "POST /-/issues/{id}/reopen", Needs: access.EditIssues, Do: d.do(reopenIssue)},
+		{Route: "POST /-/issues/{id}/delete", Needs: access.DeleteIssues, Do: d.do(deleteIssue)},
+		{Route: "POST /-/issues/{id}/subscribe", Needs: access.SubscribeToIssues, Do: d.do(subscribe)},
+		{Route: "POST /-/issues/{id}/unsubscribe", Needs: access.SubscribeToIssues, Do: d.do(unsubscribe)},
+		{Route: "POST /-/issues/{id}/react", Needs: access.AwardEmoji, Do: d.do(react)},
+		{Route: "POST /-/issues/{id}/notes", Needs: access.CreateNotes, Do: d.do(comment)},
+		{Route: "GET /-/issues/{id}/notes/{note}", Needs: access.ReadNotes, Do: d.do(showNote)},
+		{Route: "POST /-/issues/{id}/notes/{note}", Needs: access.EditNotes, Do: d.do(updateNote)},
+		{Route: "GET /-/issues/{id}/notes/{note}/edit", Needs: access.EditNotes, Do: d.do(editNote)},
+		{Route: "GET /-/issues/{id}/notes/{note}/raw", Needs: access.ReadNotes, Do: d.do(rawNote)},
+		{Route: "POST /-/issues/{id}/notes/{note}/delete", Needs: access.EditNotes, Do: d.do(deleteNote)},
+
+		// Addresses that people and clients have from before.
+		{Route: "GET /-/issues/incident/{id}", Needs: access.ReadIssues, Do: d.do(redirectIssue)},
+		{Route: "GET /-/work_items/{id}", Needs: access.ReadIssues, Do: d.do(redirectIssue)},
+
+		{Route: "GET /-/milestones", Needs: access.ReadProjectMilestones, Do: d.do(showMilestones), Nav: nav("Milestones")},
+		{Route: "POST /-/milestones", Needs: access.AdminProjectMilestones, Do: d.do(createMilestone)},
+		{Route: "GET /-/milestones/new", Needs: access.AdminProjectMilestones, Do: d.do(newMilestone)},
+		{Route: "GET /-/milestones/{id}", Needs: access.ReadProjectMilestones, Do: d.do(showMilestone)},
+		{Route: "POST /-/milestones/{id}", Needs: access.AdminProjectMilestones, Do: d.do(updateMilestone)},
+		{Route: "GET /-/milestones/{id}/edit", Needs: access.AdminProjectMilestones, Do: d.do(editMilestone)},
+		{Route: "POST /-/milestones/{id}/close", Needs: access.AdminProjectMilestones, Do: d.do(closeMilestone)},
+		{Route: "POST /-/milestones/{id}/reopen", Needs: access.AdminProjectMilestones, Do: d.do(reopenMilestone)},
+
+		{Route: "GET /-/labels", Needs: access.ReadProjectLabels, Do: d.do(showLabels), Nav: nav("Labels")},
+		{Route: "POST /-/labels", Needs: access.AdminProjectLabels, Do: d.do(createLabel)},
+		{Route: "GET /-/labels/new", Needs: access.AdminProjectLabels, Do: d.do(newLabel)},
+		{Route: "GET /-/labels/{id}", Needs: access.ReadProjectLabels, Do: d.do(toLabels)},
+		{Route: "POST /-/labels/{id}", Needs: access.AdminProjectLabels, Do: d.do(updateLabel)},
+		{Route: "GET /-/labels/{id}/edit", Needs: access.AdminProjectLabels, Do: d.do(editLabel)},
+		{Route: "POST /-/labels/{id}/delete", Needs: access.AdminProjectLabels, Do: d.do(deleteLabel)},
+	}
+}
+
+// GroupPages are the pages about a group.
+func GroupPages(d Deps) []grouppage.Page {
+	return []grouppage.Page{
+		{
+			Route: "GET /-/issues", Do: d.doInGroup(showGroupIssues), Many: []string{labelParam},
+			Nav: page.Nav{Title: "Issues", Icon: ui.IconIssue},
+		},
+		{
+			Route: "GET /-/milestones", Needs: []access.Ability{access.ReadGroupMilestones}, Do: d.doInGroup(showGroupMilestones),
+			Nav: page.Nav{Title: "Milestones", Icon: ui.IconMilestone},
+		},
+		{Route: "GET /-/milestones/{id}", Needs: []access.Ability{access.ReadGroupMilestones}, Do: d.doInGroup(showGroupMilestone)},
+	}
+}
+
+// request is a request for a page about a project.
+type request struct {
+	*projectpage.Request
+	deps Deps
+}
+
+// do is what a handler is called by.
+func (d Deps) do(handle func(*request) error) func(*projectpage.Request) error {
+	return func(r *projectpage.Request) error { return handle(&request{Request: r, deps: d}) }
+}
+
+// groupRequest is a request for a page about a group.
+type groupRequest struct {
+	*grouppage.Request
+	deps Deps
+}
+
+func (d Deps) doInGroup(handle func(*groupRequest) error) func(*grouppage.Request) error {
+	return func(r *grouppage.Request) error { return handle(&groupRequest{Request: r, deps: d}) }
+}
+
+// number is the one in the path, of an issue or milestone in its project.
+func number(x *page.Request) (int, error) {
+	id, err := x.ID()
+	if err == nil && id > maxNumber {
+		err = fault.New(fault.NotFound)
+	}
+	return int(id), err
+}
+
+// maxNumber is greater than any that something has.
+const maxNumber = 1<<31 - 1
+
+// below is the path of what has a number.
+func below(list string, n int) string { return list + "/" + strconv.Itoa(n) }
+
+// within refuses what is done more often than a limit of the instance allows: it is the one that the API counts, too.
+func (d Deps) within(x *page.Request, limit string) error {
+	rule, on := d.Settings.Endpoint(limit, x.Actor)
+	if on && d.Throttle.Over(x.Context(), x.W, rule, x.Actor.ID(), x.Address) {
+		return page.ErrAnswered
+	}
+	return nil
+}

@@ -1,0 +1,545 @@
+package planning
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"stithy/internal/issue"
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/paging"
+	"stithy/internal/note"
+	"stithy/internal/user"
+	"stithy/internal/web/page"
+	"stithy/internal/web/ui"
+)
+
+// momentsPerPage is how many discussions and changes a page of an issue shows.
+const momentsPerPage = 15
+
+// moment is one thing that happened: notes, of which the second answer the first, or one line about a change.
+type moment struct {
+	Notes []noteBody
+	Reply *page.Form
+	More  int // replies are read; there are more
+	Event *eventBody
+}
+
+// noteBody is a comment.
+type noteBody struct {
+	ID        string // of the element
+	URL       page.URL
+	Author    *person
+	Badge     string
+	When      *page.DisplayTime
+	Edited    bool
+	Internal  bool
+	Body      []byte // HTML
+	Whole     page.URL
+	Edit      page.URL
+	Delete    *page.Form
+	Reactions *reactions
+}
+
+// eventBody is a change, in a line.
+type eventBody struct {
+	ID        string
+	Icon      ui.IconPath
+	Who       string
+	Verb      string
+	Labels    []labelBadge
+	Milestone *milestoneLink
+	Body      []byte // HTML that the verb is, of what the instance noted
+	When      *page.DisplayTime
+	key       string // what the next one must share to stand in the same line
+}
+
+// talk reads a part of what happened to an issue.
+func (b *issueBody) talk(x *request, f found) error {
+	if !x.May(access.ReadNotes) {
+		if x.Account == nil {
+			b.SignIn = x.SignInAndBack()
+		}
+		return nil
+	}
+	req, err := talkPart(x)
+	if err != nil {
+		return err
+	}
+	found, err := x.deps.Notes.Timeline(x.Context(), x.Actor, f.at(x), req)
+	if err != nil {
+		return err
+	}
+	t, err := newTeller(x, f, found.Items)
+	if err != nil {
+		return err
+	}
+	b.Reactions = t.reactions(x, 0)
+	if b.Moments, err = t.tell(found.Items); err != nil {
+		return err
+	}
+	b.Pager = x.CursorPager(f.path(x, ""), url.Values{}, req, found.Next)
+	b.Pager.BackText, b.Pager.OnwardText = "First", "Later"
+	return nil
+}
+
+// talkPart is which part of the talk is asked for. A form that is refused shows the first.
+func talkPart(x *request) (paging.Request, error) {
+	if !x.Reading() {
+		return paging.Request{PerPage: momentsPerPage, Keyset: true}, nil
+	}
+	return x.ByCursor(momentsPerPage)
+}
+
+// teller shows what happened to an issue.
+type teller struct {
+	x      *request
+	f      found
+	place  note.Place
+	people map[int64]user.Brief
+	given  map[int64][]note.Reaction
+	may    bool // comment
+}
+
+func newTeller(x *request, f found, moments []note.Moment) (*teller, error) {
+	t := &teller{x: x, f: f, place: f.at(x)}
+	t.may = x.Account != nil && x.May(access.CreateNotes) && note.MayComment(x.Actor, t.place)
+	var people, notes []int64
+	add := func(id *int64) {
+		if id != nil {
+			people = append(people, *id)
+		}
+	}
+	for _, m := range moments {
+		if m.Change != nil {
+			add(m.Change.UserID)
+		}
+		for n := range m.Discussion {
+			add(m.Discussion[n].AuthorID)
+			notes = append(notes, m.Discussion[n].ID)
+		}
+	}
+	var err error
+	if t.people, err = x.deps.Users.Briefs(x.Context(), people...); err != nil {
+		return nil, err
+	}
+	t.given, err = x.deps.Notes.Reactions(x.Context(), x.Actor, t.place, notes)
+	return t, err
+}
+
+func (t *teller) person(id *int64) *person {
+	if id == nil {
+		return nil
+	}
+	if b, found := t.people[*id]; found {
+		return personOf(&b)
+	}
+	return nil
+}
+
+func (t *teller) name(id *int64) string {
+	if p := t.person(id); p != nil {
+		return p.Name
+	}
+	return "Somebody"
+}
+
+func (t *teller) tell(moments []note.Moment) (all []moment, err error) {
+	for _, m := range moments {
+		switch {
+		case m.Change != nil:
+			e := t.change(m)
+			if last := len(all) - 1; last >= 0 && all[last].Event != nil && e.key != "" && all[last].Event.key == e.key {
+				all[last].Event.Labels = append(all[last].Event.Labels, e.Labels...)
+				continue
+			}
+			all = append(all, moment{Event: e})
+		case m.Discussion[0].System:
+			e, err := t.noted(&m.Discussion[0])
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, moment{Event: e})
+		default:
+			said, err := t.discussion(m)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, said)
+		}
+	}
+	return all, nil
+}
+
+// change says what became of the state, a label or the milestone. Labels that one act changed stand in one line.
+func (t *teller) change(m note.Moment) *eventBody {
+	c := m.Change
+	e := &eventBody{Who: t.name(c.UserID), When: t.x.Time(&c.CreatedAt)}
+	verb := map[string]string{"add": "added", "remove": "removed"}[c.Action]
+	switch c.Kind {
+	case note.State:
+		if e.Icon, e.Verb = ui.IconIssue, "reopened this"; c.Action == "closed" {
+			e.Icon, e.Verb = ui.IconClosed, "closed this"
+		}
+	case note.Labels:
+		e.Icon, e.Verb = ui.IconTag, verb
+		if m.Label == nil {
+			e.Verb += " a label that is gone"
+			break
+		}
+		e.Labels = []labelBadge{{
+			Name: m.Label.Name, Color: m.Label.Color, URL: address(t.x.Request.Request, t.x.At(issuesPath), url.Values{labelParam: {m.Label.Name}}),
+		}}
+		e.key = fmt.Sprint(verb, " ", t.who(c.UserID), c.CreatedAt.UnixNano())
+	case note.Milestone:
+		e.Icon, e.Verb = ui.IconMilestone, verb+" the milestone"
+		if m.Milestone != nil {
+			e.Milestone = &milestoneLink{Title: m.Milestone.Title, URL: local(t.x.Request.Request, m.Milestone.WebURL)}
+		}
+	}
+	return e
+}
+
+func (t *teller) who(id *int64) int64 {
+	if id == nil {
+		return 0
+	}
+	return *id
+}
+
+// noted is what the instance noted.
+func (t *teller) noted(n *note.Note) (*eventBody, error) {
+	html, err := prose(t.x, n.Body)
+	return &eventBody{ID: anchor(n), Icon: ui.IconEdit, Who: t.name(n.AuthorID), Body: html, When: t.x.Time(&n.CreatedAt)}, err
+}
+
+func anchor(n *note.Note) string { return "note_" + strconv.FormatInt(n.ID, 10) }
+
+func (t *teller) discussion(m note.Moment) (said moment, err error) {
+	for n := range m.Discussion {
+		most := note.MaxListed
+		if n > 0 {
+			most = m.Most
+		}
+		body, err := t.note(&m.Discussion[n], most)
+		if err != nil {
+			return said, err
+		}
+		said.Notes = append(said.Notes, body)
+	}
+	if m.More {
+		said.More = note.MaxReplies
+	}
+	if first := &m.Discussion[0]; t.may {
+		said.Reply = t.x.NewForm(t.f.path(t.x, "/notes"), "Reply", page.Field{
+			Name: "note", As: "reply-" + strconv.FormatInt(first.ID, 10), Label: "Your reply", Type: page.Textarea, Required: true,
+		}).With("discussion", first.Discussion())
+		said.Reply.Look = page.Secondary
+	}
+	return said, nil
+}
+
+// note is a comment, of which a list holds so many characters.
+func (t *teller) note(n *note.Note, most int) (noteBody, error) {
+	b := noteBody{
+		ID: anchor(n), URL: page.URL("#" + anchor(n)), Author: t.person(n.AuthorID), When: t.x.Time(&n.CreatedAt), Internal: n.Internal,
+		Edited: n.UpdatedAt.After(n.CreatedAt), Reactions: t.reactions(t.x, n.ID),
+	}
+	if a := t.f.AuthorID; n.AuthorID != nil && a != nil && *a == *n.AuthorID {
+		b.Badge = "Author"
+	}
+	own := t.f.path(t.x, "/notes/"+strconv.FormatInt(n.ID, 10))
+	if utf8.RuneCountInString(n.Body) >= most {
+		b.Whole = t.x.Link(own + "/raw")
+	}
+	if t.x.Account != nil && t.x.May(access.EditNotes) && note.MayChange(t.x.Actor, t.place, n) {
+		b.Edit = t.x.Link(own + "/edit")
+		b.Delete = t.x.Button(own+"/delete", "Delete", page.Danger, "this comment")
+	}
+	var err error
+	b.Body, err = prose(t.x, n.Body)
+	return b, err
+}
+
+// commentForm is where something is said, and the issue closed or reopened with it.
+type commentForm struct {
+	*page.Form
+	Me       person
+	Internal bool   // may be asked for
+	Then     string // "close" or "reopen", if the reader may
+	ThenText string
+}
+
+func newCommentForm(x *request, f found, refused *page.Form) *commentForm {
+	if x.Account == nil || !x.May(access.CreateNotes) || !note.MayComment(x.Actor, f.at(x)) {
+		return nil
+	}
+	c := &commentForm{Form: refused, Me: person{x.Account.Name, x.Account.Username}, Internal: x.May(access.ReadInternalNotes)}
+	if c.Form == nil {
+		c.Form = blankComment(x, f)
+	}
+	if f.rights.Edit {
+		if c.Then, c.ThenText = "close", "Close issue"; f.Closed {
+			c.Then, c.ThenText = "reopen", "Reopen issue"
+		}
+	}
+	return c
+}
+
+func blankComment(x *request, f found) *page.Form {
+	return x.NewForm(f.path(x, "/notes"), "Comment", page.Field{Name: "note", Label: "Comment", Type: page.Textarea})
+}
+
+// comment says something about an issue, or in reply to something, and closes or reopens it if it was sent by that button.
+func comment(x *request) error {
+	f, err := find(x)
+	if err != nil {
+		return err
+	}
+	text, then := x.Form.Get("note"), x.Form.Get("then")
+	if strings.TrimSpace(text) == "" && then != "" {
+		return setState(x, then == "close")
+	}
+	if err := x.deps.within(x.Request.Request, "notes_create"); err != nil {
+		return err
+	}
+	d := note.Draft{Body: text, Internal: x.Form.Get("internal") != ""}
+	if id := x.Form.Get("discussion"); id != "" {
+		if d.Discussion, err = hex.DecodeString(id); err != nil {
+			return fault.New(fault.NotFound)
+		}
+	}
+	said, err := x.deps.Notes.Create(x.Context(), x.Actor, f.at(x), d)
+	if err != nil {
+		form := blankComment(x, f)
+		if err := x.Refuse(form, wordsOf(err)); err != nil {
+			return err
+		}
+		return issuePage(x, f, http.StatusUnprocessableEntity, form)
+	}
+	if then != "" {
+		if _, err := x.deps.Issues.Update(x.Context(), x.Actor, x.Project, f.IID, issue.Change{Close: new(then == "close")}); err != nil {
+			return err
+		}
+	}
+	if said.Note == nil { // there was nothing but commands
+		return x.Done(f.path(x, ""), strings.Join(said.Commands.Summary, " "))
+	}
+	return toNote(x, f, said.Note)
+}
+
+// wordsOf is a refusal of a note as people read it: the room's words are those that clients know.
+func wordsOf(err error) error {
+	e, shown := fault.Of(err)
+	if !shown || e.Kind != fault.Rejected {
+		return err
+	}
+	switch text := err.Error(); {
+	case strings.Contains(text, "can't be blank"):
+		return fault.Field("note", "is empty. Write what you want to say.")
+	case strings.Contains(text, "is too long"):
+		return fault.Field("note", "is too long. A comment has 1,000,000 characters at the most.")
+	case strings.Contains(text, "Maximum number of comments"):
+		return fault.WithMessage(fault.Rejected, "This issue has as many comments as one can have. Open another issue.")
+	}
+	return err
+}
+
+// toNote leads to the part of the talk where a note is.
+func toNote(x *request, f found, n *note.Note) error {
+	to := f.path(x, "")
+	first, err := x.deps.Notes.Timeline(x.Context(), x.Actor, f.at(x), paging.Request{PerPage: momentsPerPage, Keyset: true})
+	if err != nil {
+		return err
+	}
+	if first.More && !among(first.Items, n) {
+		cursor, err := x.deps.Notes.CursorTo(x.Context(), x.Actor, f.at(x), n)
+		if err != nil {
+			return err
+		}
+		to += "?" + url.Values{"cursor": {cursor.String()}}.Encode()
+	}
+	x.Redirect(to + "#" + anchor(n))
+	return nil
+}
+
+func among(moments []note.Moment, n *note.Note) bool {
+	for _, m := range moments {
+		for i := range m.Discussion {
+			if m.Discussion[i].ID == n.ID {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// findNote reads the comment that the path names.
+func findNote(x *request) (found, *note.Note, error) {
+	f, err := find(x)
+	if err != nil {
+		return f, nil, err
+	}
+	id, err := strconv.ParseInt(x.R.PathValue("note"), 10, 64)
+	if err != nil || id < 1 || !x.May(access.ReadNotes) {
+		return f, nil, fault.New(fault.NotFound)
+	}
+	n, err := x.deps.Notes.Find(x.Context(), x.Actor, f.at(x), id)
+	return f, n, err
+}
+
+// showNote leads to where a comment is in the talk.
+func showNote(x *request) error {
+	f, n, err := findNote(x)
+	if err != nil {
+		return err
+	}
+	return toNote(x, f, n)
+}
+
+// rawNote is what somebody said, whole.
+func rawNote(x *request) error {
+	_, n, err := findNote(x)
+	if err != nil {
+		return err
+	}
+	return x.Send(io.NopCloser(strings.NewReader(n.Body)), int64(len(n.Body)), "text/plain; charset=utf-8", anchor(n)+".md", false)
+}
+
+func editNote(x *request) error {
+	f, n, err := findNote(x)
+	if err != nil {
+		return err
+	}
+	if !note.MayChange(x.Actor, f.at(x), n) || !x.May(access.EditNotes) {
+		return fault.New(fault.NotFound)
+	}
+	return noteForm(x, f, http.StatusOK, x.NewForm(notePath(x, f, n), "Save", noteField(n.Body)))
+}
+
+func notePath(x *request, f found, n *note.Note) string {
+	return f.path(x, "/notes/"+strconv.FormatInt(n.ID, 10))
+}
+
+func noteField(text string) page.Field {
+	return page.Field{Name: "note", Label: "Comment", Type: page.Textarea, Value: text, Required: true, Hint: "Markdown."}
+}
+
+func noteForm(x *request, f found, code int, form *page.Form) error {
+	l := x.Layout(fmt.Sprintf("Edit a comment on #%d", f.IID), issuesPath)
+	return x.Show(code, l, formPage(formBody{Form: form, Back: x.Link(f.path(x, ""))}))
+}
+
+func updateNote(x *request) error {
+	f, n, err := findNote(x)
+	if err != nil {
+		return err
+	}
+	changed, err := x.deps.Notes.Update(x.Context(), x.Actor, f.at(x), n.ID, x.Form.Get("note"))
+	if err != nil {
+		form := x.NewForm(notePath(x, f, n), "Save", noteField(""))
+		if err := x.Refuse(form, wordsOf(err)); err != nil {
+			return err
+		}
+		return noteForm(x, f, http.StatusUnprocessableEntity, form)
+	}
+	return toNote(x, f, changed)
+}
+
+func deleteNote(x *request) error {
+	f, n, err := findNote(x)
+	if err == nil {
+		err = x.deps.Notes.Delete(x.Context(), x.Actor, f.at(x), n.ID)
+	}
+	if err != nil {
+		return err
+	}
+	return x.Done(f.path(x, ""), "Comment deleted.")
+}
+
+// reactions are the emoji of an issue or a comment, and the form that gives and takes them back.
+type reactions struct {
+	Form *page.Form // nil for those who may not
+	All  []reaction
+	Add  []reaction
+}
+
+type reaction struct {
+	Name, Glyph, Label string
+	Mine               bool
+}
+
+// glyphs are the emoji that are offered, and how they are said.
+var glyphs = []reaction{
+	{Name: "thumbsup", Glyph: "👍", Label: "Thumbs up"}, {Name: "thumbsdown", Glyph: "👎", Label: "Thumbs down"},
+	{Name: "heart", Glyph: "❤️", Label: "Thanks"}, {Name: "tada", Glyph: "🎉", Label: "Celebrate"},
+	{Name: "eyes", Glyph: "👀", Label: "Look into it"}, {Name: "rocket", Glyph: "🚀", Label: "Rocket"},
+	{Name: "smile", Glyph: "😄", Label: "Smile"}, {Name: "confused", Glyph: "😕", Label: "Confused"},
+}
+
+// reactionOf shows an emoji; one that is not offered is shown by its name.
+func reactionOf(name string) reaction {
+	for _, g := range glyphs {
+		if g.Name == name {
+			return g
+		}
+	}
+	return reaction{Name: name, Glyph: ":" + name + ":", Label: strings.ReplaceAll(name, "_", " ")}
+}
+
+// reactions are those of a note, or of the issue if it is 0.
+func (t *teller) reactions(x *request, noteID int64) *reactions {
+	r := &reactions{}
+	for _, given := range t.given[noteID] {
+		one := reactionOf(given.Name)
+		one.Mine = given.Mine
+		one.Label = fmt.Sprintf("%s: %d", one.Label, given.Count)
+		one.Glyph = fmt.Sprintf("%s %d", one.Glyph, given.Count)
+		r.All = append(r.All, one)
+	}
+	if x.Account != nil && x.May(access.AwardEmoji) {
+		r.Form, r.Add = x.NewForm(t.f.path(x, "/react"), ""), glyphs
+		if noteID != 0 {
+			r.Form.With("note", strconv.FormatInt(noteID, 10))
+		}
+	}
+	if r.Form == nil && len(r.All) == 0 {
+		return nil
+	}
+	return r
+}
+
+// react gives an emoji, or takes it back.
+func react(x *request) error {
+	f, err := find(x)
+	if err != nil {
+		return err
+	}
+	if err := x.deps.within(x.Request.Request, "notes_create"); err != nil {
+		return err
+	}
+	to := note.Subject{Place: f.at(x)}
+	if text := x.Form.Get("note"); text != "" {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || !x.May(access.ReadNotes) {
+			return fault.New(fault.NotFound)
+		}
+		if to.Note, err = x.deps.Notes.Find(x.Context(), x.Actor, to.Place, id); err != nil {
+			return err
+		}
+	}
+	if err := x.deps.Notes.Toggle(x.Context(), x.Actor, to, x.Form.Get("emoji")); err != nil {
+		return err
+	}
+	if to.Note != nil {
+		return toNote(x, f, to.Note)
+	}
+	x.Redirect(f.path(x, ""))
+	return nil
+}

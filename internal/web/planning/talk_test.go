@@ -1,0 +1,330 @@
+package planning_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"stithy/internal/issue"
+	"stithy/internal/kit/access"
+	"stithy/internal/note"
+	"stithy/internal/project/projecttest"
+)
+
+func TestAnIssueIsShownWithWhatIsKnownOfIt(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{
+		Title: "Mend the <door>", Description: new("It is **open**.\n\n- [x] look\n- [ ] mend\n\n<script>evil()</script>"), Labels: []string{"bug"},
+		AssigneeIDs: []int64{w.people[access.Developer].ID}, DueDate: new(time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)),
+	})
+	s := w.browser(t, w.stranger).shows(at(i))
+	if !s.says("Mend the <door>", "<strong>open</strong>", "1 of 2 tasks done", "Open", `fill="#6699cc"`, "1 May 2024", "Overdue", w.people[access.Developer].Name) {
+		t.Error(s.text)
+	}
+	if strings.Contains(s.Body.String(), "<script") || strings.Contains(s.Body.String(), "<door>") || strings.Contains(s.Body.String(), " style=") {
+		t.Error("a text acts")
+	}
+	if s.says(at(i)+"/edit", `value="close"`, "Internal note") {
+		t.Error("a stranger is offered to change it")
+	}
+	if s := w.in(t, access.Reporter).shows(at(i)); !s.says(at(i)+"/edit", `value="close"`, "Internal note") {
+		t.Error("a reporter is not")
+	}
+}
+
+func TestPE02_WhatMayNotBeReadIsNotFound(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "A secret", Confidential: true})
+	n := w.say(t, access.Reporter, i, note.Draft{Body: "hush"})
+	for who, b := range map[string]*browser{"a stranger": w.anonymous(t), "somebody": w.browser(t, w.stranger), "a guest": w.in(t, access.Guest)} {
+		for _, path := range []string{at(i), at(i) + "/edit", at(i) + "/notes", fmt.Sprintf("%s/notes/%d/raw", at(i), n.ID), home + "/-/work_items/1", issues + "/999", issues + "/x"} {
+			if s := b.get(path); s.Code == http.StatusOK || s.says("hush") || strings.HasSuffix(s.leads(), at(i)) {
+				t.Errorf("%s, %s: %d %s", who, path, s.Code, s.leads())
+			}
+		}
+	}
+	for _, act := range []string{"", "/close", "/notes", "/react", "/subscribe", fmt.Sprintf("/notes/%d", n.ID), fmt.Sprintf("/notes/%d/delete", n.ID)} {
+		if s := w.in(t, access.Guest).post(at(i)+act, "note", "x", "title", "x", "emoji", "tada"); s.Code != http.StatusNotFound {
+			t.Errorf("a guest does %q to what they may not see: %d", act, s.Code)
+		}
+	}
+	if w.in(t, access.Reporter).shows(at(i)).says("hush") == false {
+		t.Error("a reporter does not read it")
+	}
+}
+
+func TestPE02_InternalNotesAreShownToReporters(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door"})
+	n := w.say(t, access.Reporter, i, note.Draft{Body: "the key is below the mat", Internal: true})
+	if s := w.in(t, access.Guest).shows(at(i)); s.says("below the mat") {
+		t.Error("a guest reads an internal note")
+	}
+	if s := w.in(t, access.Guest).get(fmt.Sprintf("%s/notes/%d/raw", at(i), n.ID)); s.Code != http.StatusNotFound {
+		t.Errorf("a guest reads it raw: %d", s.Code)
+	}
+	if s := w.in(t, access.Reporter).shows(at(i)); !s.says("below the mat", "Internal note") {
+		t.Error("a reporter does not")
+	}
+	if s := w.in(t, access.Guest).post(at(i)+"/notes", "note", "hm", "internal", "1"); s.Code != http.StatusUnprocessableEntity && s.Code != http.StatusForbidden {
+		t.Errorf("a guest writes an internal note: %d", s.Code)
+	}
+	w.in(t, access.Reporter).done(at(i)+"/notes", "note", "and another", "internal", "1")
+	if w.in(t, access.Guest).shows(at(i)).says("and another") {
+		t.Error("an internal note is not")
+	}
+}
+
+func TestStrangersAreAskedToSignInForTheTalk(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door"})
+	w.say(t, access.Reporter, i, note.Draft{Body: "which one?"})
+	if s := w.anonymous(t).shows(at(i)); s.says("which one?") || !s.says("to read what was said about this") {
+		t.Error(s.text)
+	}
+}
+
+func TestTheTalkIsInTheOrderInWhichItHappened(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door"})
+	step := func() { w.Turn(time.Minute) }
+	step()
+	first := w.say(t, access.Guest, i, note.Draft{Body: "It squeaks.", Thread: true})
+	step()
+	w.change(t, i, issue.Change{AddLabels: []string{"bug", "noise"}})
+	step()
+	w.change(t, i, issue.Change{Title: new("Oil the door")})
+	step()
+	w.say(t, access.Reporter, i, note.Draft{Body: "So it does.", Discussion: first.DiscussionID})
+	step()
+	w.change(t, i, issue.Change{Close: new(true)})
+	s := w.in(t, access.Guest).shows(at(i))
+	last := -1
+	for _, text := range []string{"It squeaks.", "So it does.", "added ", "bug", "noise", "changed title", "closed this"} {
+		at := strings.Index(s.text[max(0, last):], text) + max(0, last)
+		if at <= last {
+			t.Fatalf("%q does not follow:\n%s", text, s.text)
+		}
+		last = at
+	}
+	if strings.Count(s.text, "added ") != 1 {
+		t.Error("labels that one act added stand in several lines")
+	}
+}
+
+func TestALongTalkIsTurnedByPages(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door"})
+	if _, err := w.DB.Exec(t.Context(), `
+insert into notes (issue_id, author_id, discussion_id, first, thread, body, created_at, updated_at)
+select $1, $2, decode(lpad(to_hex(n), 40, '0'), 'hex'), true, false, 'remark ' || n || '.', '2024-05-01', '2024-05-01' from generate_series(1, 2000) n`,
+		i.ID, w.people[access.Guest].ID); err != nil {
+		t.Fatal(err)
+	}
+	b := w.in(t, access.Guest)
+	s, seen := b.shows(at(i)), map[string]bool{}
+	for range 3 {
+		if n := strings.Count(s.text, "remark "); n != 15 {
+			t.Fatalf("%d remarks on a page", n)
+		}
+		link := onward.FindStringSubmatch(s.text)
+		if link == nil || seen[link[1]] {
+			t.Fatalf("no way on: %v", link)
+		}
+		seen[link[1]] = true
+		s = b.shows(link[1])
+	}
+	if !s.says("remark 46.", "remark 60.") || s.says("remark 45.", "remark 61.") {
+		t.Error("the fourth page has not the fourth part")
+	}
+	to := b.done(at(i)+"/notes", "note", "the last word")
+	if path, fragment, _ := strings.Cut(to, "#"); !strings.Contains(path, "cursor=") || !b.shows(path).says("the last word", `id="`+fragment+`"`) {
+		t.Errorf("a new comment leads to %s", to)
+	}
+	for _, cursor := range []string{"nonsense", "eyJhIjpbIngiXX0", "W10"} {
+		if s := b.get(at(i) + "?cursor=" + cursor); s.Code != http.StatusBadRequest {
+			t.Errorf("cursor %s: %d", cursor, s.Code)
+		}
+	}
+}
+
+func TestCommentsAreWrittenChangedAndTakenBack(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door"})
+	b := w.in(t, access.Guest)
+	to := b.done(at(i)+"/notes", "note", "It *squeaks*.")
+	own := strings.Replace(strings.Replace(to, "#", "/", 1), "note_", "notes/", 1)
+	if !b.shows(at(i)).says("<em>squeaks</em>", own+"/edit", own+"/delete") {
+		t.Fatalf("the comment is not there: %s", to)
+	}
+	if s := b.post(at(i)+"/notes", "note", "  "); s.Code != http.StatusUnprocessableEntity || !s.says("is empty. Write what you want to say.") {
+		t.Errorf("an empty comment: %d", s.Code)
+	}
+	if !b.shows(own + "/edit").says("It *squeaks*.") {
+		t.Error("the form does not hold the text")
+	}
+	b.done(own, "note", "It is quiet.")
+	if s := b.shows(at(i)); !s.says("It is quiet.") || s.says("squeaks") {
+		t.Error("the comment did not change")
+	}
+	for who, other := range map[string]*browser{"a developer": w.in(t, access.Developer), "a stranger": w.browser(t, w.stranger)} {
+		if s := other.get(own + "/edit"); s.Code != http.StatusNotFound || other.shows(at(i)).says(own+"/edit") {
+			t.Errorf("%s may edit it: %d", who, s.Code)
+		}
+		if s := other.post(own + "/delete"); s.Code != http.StatusForbidden {
+			t.Errorf("%s deletes it: %d", who, s.Code)
+		}
+	}
+	if to := b.get(own).leads(); !strings.HasPrefix(to, at(i)+"#note_") {
+		t.Errorf("the address of a comment leads to %q", to)
+	}
+	w.in(t, access.Maintainer).done(own + "/delete")
+	if b.shows(at(i)).says("It is quiet.") {
+		t.Error("the comment is still there")
+	}
+}
+
+func TestRepliesStandBelowWhatTheyAnswer(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door"})
+	first := w.say(t, access.Guest, i, note.Draft{Body: "Which door?"})
+	w.say(t, access.Guest, i, note.Draft{Body: "By the way."})
+	b := w.in(t, access.Reporter)
+	b.done(at(i)+"/notes", "note", "The red one.", "discussion", first.Discussion())
+	s := b.shows(at(i))
+	if a, r, c := strings.Index(s.text, "Which door?"), strings.Index(s.text, "The red one."), strings.Index(s.text, "By the way."); a < 0 || r < a || c < r {
+		t.Errorf("%d %d %d", a, r, c)
+	}
+	if s := b.post(at(i)+"/notes", "note", "x", "discussion", strings.Repeat("0", 40)); s.Code != http.StatusNotFound {
+		t.Errorf("a reply to nothing: %d", s.Code)
+	}
+}
+
+func TestACommentMayCloseTheIssue(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door"})
+	b := w.in(t, access.Reporter)
+	b.done(at(i)+"/notes", "note", "Done.", "then", "close")
+	if s := b.shows(at(i)); !s.says("Done.", "closed this", "Reopen issue") {
+		t.Error("the issue is not closed")
+	}
+	b.done(at(i)+"/notes", "note", "", "then", "reopen")
+	if s := b.shows(at(i)); !s.says("reopened this", "Close issue") {
+		t.Error("the issue is not reopened")
+	}
+	if s := w.browser(t, w.stranger).post(at(i) + "/close"); s.Code != http.StatusForbidden {
+		t.Errorf("a stranger closes it: %d", s.Code)
+	}
+}
+
+func TestALockedDiscussionIsForMembers(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door", DiscussionLocked: new(true)})
+	if s := w.browser(t, w.stranger).shows(at(i)); s.says("Write a comment") || !s.says("Locked: members of the project") {
+		t.Error("a stranger is offered to comment")
+	}
+	if !w.in(t, access.Guest).shows(at(i)).says("Write a comment") {
+		t.Error("a member is not")
+	}
+}
+
+func TestReactionsAreGivenAndTakenBack(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door"})
+	n := w.say(t, access.Guest, i, note.Draft{Body: "Yes."})
+	b := w.in(t, access.Guest)
+	b.done(at(i)+"/react", "emoji", "thumbsup")
+	b.done(at(i)+"/react", "emoji", "tada", "note", fmt.Sprint(n.ID))
+	if s := b.shows(at(i)); !s.says(`value="thumbsup" aria-pressed="true" aria-label="Thumbs up: 1"`, `value="tada" aria-pressed="true" aria-label="Celebrate: 1"`) {
+		t.Error(s.text)
+	}
+	if s := w.in(t, access.Reporter).shows(at(i)); !s.says(`value="thumbsup" aria-pressed="false" aria-label="Thumbs up: 1"`) {
+		t.Error("what others gave is shown as one's own")
+	}
+	b.done(at(i)+"/react", "emoji", "thumbsup")
+	if s := b.shows(at(i)); s.says("Thumbs up: 1") || !s.says("Celebrate: 1") {
+		t.Error("it was not taken back")
+	}
+	if s := b.post(at(i)+"/react", "emoji", "no such thing"); s.Code != http.StatusNotFound {
+		t.Errorf("an emoji that is none: %d", s.Code)
+	}
+}
+
+func TestAMovedIssueLeadsToWhereItIs(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door"})
+	hidden := projecttest.New(t, w.DB, w.group.ID, projecttest.Named("hidden"))
+	projecttest.Join(t, w.DB, hidden, w.people[access.Maintainer], access.Maintainer)
+	by := w.actor(access.Maintainer)
+	to, err := w.Projects.Find(t.Context(), by, hidden.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Issues.Move(t.Context(), by, w.as(t, by), i.IID, to); err != nil {
+		t.Fatal(err)
+	}
+	if s := w.in(t, access.Maintainer).get(at(i)); s.Code != http.StatusSeeOther || s.leads() != "/house/hidden/-/issues/1" {
+		t.Errorf("%d %s", s.Code, s.leads())
+	}
+	if s := w.in(t, access.Guest).shows(at(i)); !s.says("was moved to another project, which you may not see") || s.says("house/hidden") {
+		t.Error("where it went is told, or that it went is not")
+	}
+}
+
+func TestOtherAddressesOfAnIssueLeadToItsPage(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door"})
+	for _, path := range []string{home + "/-/work_items/1", issues + "/incident/1", at(i) + "/notes", at(i) + "/react"} {
+		if s := w.browser(t, w.stranger).get(path); s.Code != http.StatusSeeOther || s.leads() != at(i) {
+			t.Errorf("%s: %d %s", path, s.Code, s.leads())
+		}
+	}
+}
+
+func TestPeopleSayWhetherTheyWantToHearOfAnIssue(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door"})
+	b := w.in(t, access.Guest)
+	if !b.shows(at(i)).says("Notify me") {
+		t.Error("not offered")
+	}
+	b.done(at(i) + "/subscribe")
+	b.done(at(i) + "/subscribe")
+	if !b.shows(at(i)).says("Stop notifying me") {
+		t.Error("not subscribed")
+	}
+	b.done(at(i) + "/unsubscribe")
+	if !b.shows(at(i)).says("Notify me") {
+		t.Error("still subscribed")
+	}
+}
+
+func TestATimelineHoldsSomeRepliesOfEachDiscussion(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door"})
+	first := w.say(t, access.Guest, i, note.Draft{Body: "Which door?", Thread: true})
+	for n := range 25 {
+		w.say(t, access.Guest, i, note.Draft{Body: fmt.Sprintf("answer %02d", n), Discussion: first.DiscussionID})
+	}
+	s := w.in(t, access.Guest).shows(at(i))
+	if n := strings.Count(s.text, "answer "); n != note.MaxReplies || !s.says("There are more replies than the 20") {
+		t.Errorf("%d replies", n)
+	}
+}
