@@ -18,14 +18,18 @@ select md5(string_agg(row, ',' order by row)) from (
 ) rows`
 
 // sqlReset makes a database as it was when it was copied from the template, whose comment is the state of its schema.
-// It is refused where the schema was changed, where much is left, and to who may not set triggers aside. Whoever is
-// still connected belonged to a test that has ended.
+// Partitions of months are dropped, as every instance that starts makes some. It is refused where the schema was changed
+// otherwise, where much is left, and to who may not set triggers aside. Whoever is still connected belonged to a test that
+// has ended.
 const sqlReset = `
 do $reset$
 declare
 	dirty regclass;
 begin
 	perform pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid();
+	for dirty in select oid from pg_class where relispartition and relkind = 'r' and relname ~ '_[0-9]{6}$' loop
+		execute format('drop table %%s', dirty);
+	end loop;
 	if (` + sqlSchema + `) is distinct from (select shobj_description(oid, 'pg_database') from pg_database where datname = '%s') then
 		raise 'its schema was changed';
 	end if;

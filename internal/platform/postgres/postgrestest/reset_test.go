@@ -57,6 +57,7 @@ func TestADatabaseThatIsWornAgainIsAsNew(t *testing.T) {
 			insert into users (username, name, email, projects_limit, created_at, updated_at) values ('ada', 'Ada', 'ada@example.com', 1, now(), now())`,
 		"many rows": `insert into users (username, name, email, projects_limit, created_at, updated_at)
 			select 'u' || n, 'u', 'u' || n || '@example.com', 1, now(), now() from generate_series(1, 10000) n`,
+		"a partition":    `create table audit_events_203001 partition of audit_events for values from ('2030-01-01') to ('2030-02-01')`,
 		"a table more":   `create table more (id int)`,
 		"a table less":   `drop table settings cascade`,
 		"another column": `alter table users alter column bio drop not null`,
@@ -65,6 +66,29 @@ func TestADatabaseThatIsWornAgainIsAsNew(t *testing.T) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
+	}
+}
+
+// To make a database anew takes as long as most tests.
+func TestADatabaseWithFewRowsAndPartitionsIsNotMadeAnew(t *testing.T) {
+	t.Parallel()
+	s, err := newServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := reused(t, s, `create table kept (id int)`) // made anew
+	const sqlMade = `select oid::bigint from pg_database where datname = current_database()`
+	made, err := postgres.Value[int64](t.Context(), db, sqlMade)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	s.release(db.Pool().Config().ConnConfig.Database)
+	again, err := postgres.Value[int64](t.Context(), reused(t, s, `
+		create table audit_events_203001 partition of audit_events for values from ('2030-01-01') to ('2030-02-01');
+		insert into users (username, name, email, projects_limit, created_at, updated_at) values ('ada', 'Ada', 'ada@example.com', 1, now(), now())`), sqlMade)
+	if err != nil || again != made {
+		t.Errorf("the database %d became %d, %v", made, again, err)
 	}
 }
 
