@@ -65,7 +65,7 @@ func Address(t testing.TB) string {
 	}
 	db.Close()
 	t.Cleanup(func() { s.release(name) })
-	return s.address(name)
+	return s.hasty(name)
 }
 
 // NewFresh is New for tests of plans: tables and indexes that held something before cost more than new ones.
@@ -297,7 +297,7 @@ func (s *server) openShared() (*postgres.DB, error) {
 }
 
 func (s *server) open(name string) (*postgres.DB, error) {
-	return postgres.Open(context.Background(), s.address(name), maxConns)
+	return postgres.Open(context.Background(), s.hasty(name), maxConns)
 }
 
 // claim takes the first database of a kind, from a number on, that no process has, and makes it if need be.
@@ -369,5 +369,15 @@ func (s *server) ask(sql string, args ...any) (bool, error) {
 func (s *server) address(name string) string {
 	u := s.base
 	u.Path = "/" + name
+	return u.String()
+}
+
+// hasty is the address of a database whose commits do not wait for the disk: it need not survive a crash of the machine.
+func (s *server) hasty(name string) string {
+	u := s.base
+	u.Path = "/" + name
+	q := u.Query()
+	q.Set("synchronous_commit", "off")
+	u.RawQuery = q.Encode()
 	return u.String()
 }
