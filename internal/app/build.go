@@ -312,7 +312,7 @@ func (a *App) Handler() http.Handler {
 	pages := web.New(web.Deps{
 		Users: a.Users, Tokens: a.Tokens, SignIns: a.SignIns, Groups: a.Groups, Projects: a.Projects, Members: a.Members, Pipelines: a.Pipelines,
 		Artifacts: a.Artifacts, Runners: a.Runners, Variables: a.Variables, OAuth: a.OAuth, Uploads: a.Uploads, Settings: a.Settings, Throttle: throttle,
-		Markdown: a.Markdown, Labels: a.Labels, Milestones: a.Milestones, Issues: a.Issues, Notes: a.Notes,
+		Markdown: a.Markdown, Labels: a.Labels, Milestones: a.Milestones, Issues: a.Issues, Notes: a.Notes, Todos: a.Todos,
 		Box: a.Box, ExternalURL: a.Config.ExternalURL, Names: names, Clock: a.Clock, Log: a.Log,
 	})
 	door := &front.Front{

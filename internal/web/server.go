@@ -36,6 +36,7 @@ import (
 	"stithy/internal/runner"
 	"stithy/internal/setting"
 	"stithy/internal/signin"
+	"stithy/internal/todo"
 	"stithy/internal/token"
 	"stithy/internal/upload"
 	"stithy/internal/user"
@@ -69,6 +70,7 @@ type Deps struct {
 	Milestones  *milestone.Service
 	Issues      *issue.Service
 	Notes       *note.Service
+	Todos       *todo.Service
 	Settings    *setting.Service
 	Throttle    httpapi.Throttle
 	Box         *secretbox.Box
@@ -134,14 +136,14 @@ func (d Deps) areas() areas {
 		},
 		overview: overview.Deps{Users: d.Users, Groups: d.Groups, Projects: d.Projects, Members: d.Members, Pipelines: d.Pipelines, Uploads: d.Uploads},
 		planning: planning.Deps{
-			Users: d.Users, Labels: d.Labels, Milestones: d.Milestones, Issues: d.Issues, Notes: d.Notes, Markdown: d.Markdown, Settings: d.Settings,
-			Throttle: d.Throttle,
+			Users: d.Users, Labels: d.Labels, Milestones: d.Milestones, Issues: d.Issues, Notes: d.Notes, Todos: d.Todos, Markdown: d.Markdown,
+			Settings: d.Settings, Throttle: d.Throttle,
 		},
 	}
 }
 
 func (a areas) pages() []page.Page {
-	return slices.Concat(admin.Pages(a.admin), account.Pages(a.account), ci.Pages(a.ci), overview.Pages(a.overview))
+	return slices.Concat(admin.Pages(a.admin), account.Pages(a.account), ci.Pages(a.ci), planning.Pages(a.planning), overview.Pages(a.overview))
 }
 
 func (a areas) groupPages() []grouppage.Page {

@@ -81,6 +81,7 @@ type view struct {
 	ScriptURL URL
 	Flash     *Flash
 	Account   *Account // nil: nobody is signed in, or may do nothing yet
+	Tools     []NavLink // in the bar
 	Menu      []NavLink
 	SignOut   *Form // nil: nobody is signed in
 	SignIn    URL   // for strangers who may read but would see more
@@ -137,6 +138,9 @@ func newView(x *Request, l Layout) view {
 		return v
 	}
 	v.Account = x.Account
+	for _, p := range x.Listed(OwnList) {
+		v.Tools = append(v.Tools, NavLink{Title: p.Nav.Title, URL: x.Link(p.Path()), Icon: p.Nav.Icon})
+	}
 	v.Menu = menuLinks(x)
 	return v
 }

@@ -34,6 +34,7 @@ type List string
 
 // The lists that stand beside their pages.
 const (
+	OwnList     List = "You" // in the bar of every page
 	AccountList List = "Settings"
 	AdminList   List = "Administration"
 )

@@ -53,6 +53,7 @@ type sideBody struct {
 	Secret      string // who can see it
 	Lock        string // who can comment
 	Subscribe   *page.Form
+	Mark        *page.Form // puts it on one's list of to-dos
 	Subscribed  bool
 	Edit        page.URL
 }
@@ -188,6 +189,8 @@ func newSide(x *request, f found, b *issue.Beside) (side sideBody, err error) {
 			side.Subscribe = x.Button(f.path(x, "/unsubscribe"), "Stop notifying me", page.Secondary, "")
 		}
 		side.Subscribe.Icon = ui.IconBell
+		side.Mark = x.Button(f.path(x, "/todo"), "Add a to-do", page.Secondary, "")
+		side.Mark.Icon = ui.IconTodo
 	}
 	return side, err
 }

@@ -1,4 +1,4 @@
-// Package planning is the pages of planning: issues and what is said about them, labels and milestones.
+// Package planning is the pages of planning: issues and what is said about them, labels, milestones and to-dos.
 package planning
 
 import (
@@ -13,6 +13,7 @@ import (
 	"stithy/internal/milestone"
 	"stithy/internal/note"
 	"stithy/internal/setting"
+	"stithy/internal/todo"
 	"stithy/internal/user"
 	"stithy/internal/web/grouppage"
 	"stithy/internal/web/page"
@@ -27,6 +28,7 @@ type Deps struct {
 	Milestones *milestone.Service
 	Issues     *issue.Service
 	Notes      *note.Service
+	Todos      *todo.Service
 	Markdown   *markdown.Service
 	Settings   *setting.Service
 	Throttle   httpapi.Throttle
@@ -53,6 +55,7 @@ func ProjectPages(d Deps) []projectpage.Page {
 		{Route: "POST /-/issues/{id}/delete", Needs: access.DeleteIssues, Do: d.do(deleteIssue)},
 		{Route: "POST /-/issues/{id}/subscribe", Needs: access.SubscribeToIssues, Do: d.do(subscribe)},
 		{Route: "POST /-/issues/{id}/unsubscribe", Needs: access.SubscribeToIssues, Do: d.do(unsubscribe)},
+		{Route: "POST /-/issues/{id}/todo", Needs: access.MarkIssues, Do: d.do(markIssue)},
 		{Route: "POST /-/issues/{id}/react", Needs: access.AwardEmoji, Do: d.do(react)},
 		{Route: "POST /-/issues/{id}/notes", Needs: access.CreateNotes, Do: d.do(comment)},
 		{Route: "GET /-/issues/{id}/notes/{note}", Needs: access.ReadNotes, Do: d.do(showNote)},
