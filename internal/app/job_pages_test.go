@@ -320,12 +320,12 @@ func TestAConfigurationIsCheckedOnItsPage(t *testing.T) {
 		t.Errorf("%d %s", s.Code, s.Body)
 	}
 	s = b.submit(page, path, map[string]string{"content": "build:\n  script: make\n  colour: <script>alert(1)</script>\n"})
-	if s.Code != http.StatusOK || !s.says("is not valid") || !s.says("line 3") || strings.Contains(s.Body.String(), "<script>alert") {
+	if s.Code != http.StatusOK || !s.says("is not valid") || !s.says("Line 3") || strings.Contains(s.Body.String(), "<script>alert") {
 		t.Errorf("%d %s", s.Code, s.Body)
 	}
 	// Where a problem is, is said once, and without a file that nobody knows.
 	s = b.submit(page, path, map[string]string{"content": "build: [\n}\n"})
-	if !says(s, `<li>did not find expected node content while parsing a flow node <span class="soft">line 2, column 1</span>`) || s.says("<unknown>") {
+	if !says(s, `<li><b>Line 2, column 1</b><p>did not find expected node content while parsing a flow node</p>`) || s.says("<unknown>") {
 		t.Errorf("%d %s", s.Code, s.Body)
 	}
 	f := page.form(path).values

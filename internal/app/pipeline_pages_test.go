@@ -105,7 +105,7 @@ func TestAPipelineIsShownAndSteeredOnItsPage(t *testing.T) {
 		t.Errorf("the empty list: %d %s", s.Code, s.Body)
 	}
 	list := b.get("/house/hidden/-/pipelines")
-	if s := b.submit(list, "/house/hidden/-/pipelines", map[string]string{"run": "nowhere"}); s.Code != http.StatusUnprocessableEntity || !s.says("Reference not found") {
+	if s := b.submit(list, "/house/hidden/-/pipelines", map[string]string{"run": "nowhere"}); s.Code != http.StatusUnprocessableEntity || !s.says("There is no branch or tag “nowhere”. Check how it is written, or push it first.") {
 		t.Errorf("a branch that is not there: %d", s.Code)
 	}
 	s := b.submit(list, "/house/hidden/-/pipelines", map[string]string{"run": "main"})

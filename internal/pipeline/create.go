@@ -70,12 +70,14 @@ func textOf(err error) string {
 	return strings.Join(f.Fields["base"], ", ")
 }
 
+// ErrNoRef says that there is no such branch or tag, in the words that clients know.
+var ErrNoRef = refused("Reference not found")
+
 // What is wrong with a request, in the words that clients know.
 var (
 	errDisabled    = refused("Pipelines are disabled!")
 	errMayNot      = refused("Insufficient permissions to create a new pipeline")
 	errVariables   = refused("Insufficient permissions to set pipeline variables")
-	errNoRef       = refused("Reference not found")
 	errAmbiguous   = refused("Ref is ambiguous")
 	errNoCommit    = refused("Commit not found")
 	errNoConfig    = refused("Missing CI config file")
@@ -294,7 +296,7 @@ func (s *Service) resolve(ctx context.Context, repo *gitstore.Repo, w *CreateReq
 	}
 	switch len(hits) {
 	case 0:
-		return "", false, "", errNoRef
+		return "", false, "", ErrNoRef
 	case 1:
 	default:
 		return "", false, "", errAmbiguous

@@ -166,9 +166,9 @@ func (j lintJob) whenText() string {
 
 // at is where a problem is.
 func (p lintProblem) at() string {
-	text := "line " + strconv.Itoa(p.Line)
+	text := "Line " + strconv.Itoa(p.Line)
 	if p.File != "" {
-		text = p.File + ", " + text
+		text = p.File + ", line " + strconv.Itoa(p.Line)
 	}
 	if p.Column > 0 {
 		text += ", column " + strconv.Itoa(p.Column)

@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -114,10 +115,13 @@ func pipelines(x *request, code int, run *page.Form) error {
 
 // runPipeline starts a pipeline for a branch or tag.
 func runPipeline(x *request) error {
-	pl, err := x.deps.Pipelines.Create(x.Context(), x.Actor, x.Project, pipeline.CreateRequest{Source: pipeline.FromWeb,
-		Ref: strings.TrimSpace(x.Form.Get("run"))})
+	ref := strings.TrimSpace(x.Form.Get("run"))
+	pl, err := x.deps.Pipelines.Create(x.Context(), x.Actor, x.Project, pipeline.CreateRequest{Source: pipeline.FromWeb, Ref: ref})
 	if err == nil {
 		return x.Done(pipelinePath(x, pl.ID), "Pipeline created.")
+	}
+	if errors.Is(err, pipeline.ErrNoRef) {
+		err = fault.Field("run", "There is no branch or tag “%s”. Check how it is written, or push it first.", cut(ref, 100))
 	}
 	f := runForm(x)
 	if f == nil {
