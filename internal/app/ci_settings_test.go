@@ -50,7 +50,7 @@ func TestARunnerIsMadeChangedAndDeletedOnThePagesOfItsPlace(t *testing.T) {
 		if page.Code != http.StatusOK {
 			t.Fatalf("%s: %d %s", kind, page.Code, page.Body)
 		}
-		if s := b.submit(page, runners, map[string]string{"run_untagged": "", "maximum_timeout": "ten"}); s.Code != http.StatusUnprocessableEntity || !s.says("is not a number") {
+		if s := b.submit(page, runners, map[string]string{"run_untagged": "", "maximum_timeout": "ten"}); s.Code != http.StatusUnprocessableEntity || !s.says("Is not a number of seconds") {
 			t.Errorf("%s: %d %s", kind, s.Code, s.Body)
 		}
 		s := b.submit(page, runners, map[string]string{"description": "<b>fast", "tags_list": "linux, arm,linux", "run_untagged": "1"})
@@ -85,7 +85,7 @@ func TestARunnerIsMadeChangedAndDeletedOnThePagesOfItsPlace(t *testing.T) {
 			t.Errorf("%s: still paused", kind)
 		}
 		edit := b.get(one)
-		if s := b.submit(edit, one, map[string]string{"tags_list": "", "run_untagged": ""}); s.Code != http.StatusUnprocessableEntity || !s.says("can not be empty") {
+		if s := b.submit(edit, one, map[string]string{"tags_list": "", "run_untagged": ""}); s.Code != http.StatusUnprocessableEntity || !s.says("Can not be empty") {
 			t.Errorf("%s: %d %s", kind, s.Code, s.Body)
 		}
 		s = b.submit(edit, one, map[string]string{"tags_list": "windows", "description": "slow"})
@@ -152,7 +152,7 @@ func TestCI05_AHiddenValueIsOnNoPage(t *testing.T) {
 		if !edit.says("canary line 1\nline 2") {
 			t.Errorf("%s: who manages a variable does not see it: %s", kind, edit.Body)
 		}
-		if s := b.submit(edit, variables+"/update", map[string]string{"value": "short", "visibility": "masked"}); s.Code != http.StatusUnprocessableEntity || !s.says("is invalid") {
+		if s := b.submit(edit, variables+"/update", map[string]string{"value": "short", "visibility": "masked"}); s.Code != http.StatusUnprocessableEntity || !s.says("Is invalid") {
 			t.Errorf("%s: %d %s", kind, s.Code, s.Body)
 		}
 		if s := b.submit(edit, variables+"/update", map[string]string{"value": "canary-long", "visibility": "masked", "expand": "", "variable_type": "file"}); !s.says("masked</span>") || !s.says("not expanded") || !s.says("file</span>") {

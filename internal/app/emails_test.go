@@ -69,7 +69,7 @@ func TestAPersonSeesToTheirAddresses(t *testing.T) {
 		t.Fatalf("%+v %v", u, err)
 	}
 	s = b.get(emailsPage)
-	if s := b.submit(s, emailsPage+"/primary", map[string]string{"email": ann.Email, "current_password": "wrong password"}); s.Code != http.StatusUnprocessableEntity || !s.says("is wrong") {
+	if s := b.submit(s, emailsPage+"/primary", map[string]string{"email": ann.Email, "current_password": "wrong password"}); s.Code != http.StatusUnprocessableEntity || !s.says("Is wrong") {
 		t.Errorf("made primary without the password: %d", s.Code)
 	}
 	if s = b.submit(s, emailsPage+"/primary", map[string]string{"email": ann.Email, "current_password": goodPassword}); !s.says("Your primary address is changed.") {

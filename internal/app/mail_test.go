@@ -75,10 +75,10 @@ func TestAForgottenPasswordIsReplacedByMail(t *testing.T) {
 	set := func(password, again string) *screen {
 		return b.submit(s, "/users/password/edit", map[string]string{"password": password, "password_confirmation": again})
 	}
-	if got := set("short", "short"); got.Code != http.StatusUnprocessableEntity || !got.says("is too short") {
+	if got := set("short", "short"); got.Code != http.StatusUnprocessableEntity || !got.says("Is too short") {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
-	if got := set(newPassword, "x"); !got.says("doesn't match") {
+	if got := set(newPassword, "x"); !got.says("Doesn't match") {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 	if got := set(newPassword, newPassword); !got.says("Your password is set.") {
@@ -268,7 +268,7 @@ func TestSigningUpWaitsForTheMailAndForApproval(t *testing.T) {
 	if m := sink.Next(t); !slices.Equal(m.To, []string{"zoe@example.com"}) || !strings.Contains(m.Text, "You have one already") {
 		t.Errorf("%v %s", m.To, m.Text)
 	}
-	if s := register("zoe", "other@example.com"); !s.says("has already been taken") {
+	if s := register("zoe", "other@example.com"); !s.says("Has already been taken") {
 		t.Errorf("%d %s", s.Code, s.Body)
 	}
 	if err := i.Settings.Update(t.Context(), access.Actor{Person: i.root.Person()}, func(now *setting.Settings) {
@@ -276,7 +276,7 @@ func TestSigningUpWaitsForTheMailAndForApproval(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if s := register("eve", "eve@example.com"); !s.says("is not allowed for sign-up") {
+	if s := register("eve", "eve@example.com"); !s.says("Is not allowed for sign-up") {
 		t.Errorf("%d %s", s.Code, s.Body)
 	}
 	if err := i.Settings.Update(t.Context(), access.Actor{Person: i.root.Person()}, func(now *setting.Settings) { now.SignupEnabled = false }); err != nil {

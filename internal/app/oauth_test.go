@@ -286,7 +286,7 @@ func TestOA10_PagesShowASecretOnce(t *testing.T) {
 	for at, u := range map[string]*user.User{"/-/user_settings/applications": i.ann, "/admin/applications": i.root} {
 		b := i.visitor(t, u)
 		p := b.press(t, b.get(at+"/new"), "Register", "name", `Mine "><script>`, "redirect_uri", "javascript:alert(1)", "scopes", "api", "scopes", "openid")
-		if p.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(p.text, "is forbidden by the server.") || strings.Contains(p.text, `"><script>`) {
+		if p.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(p.text, "Is forbidden by the server.") || strings.Contains(p.text, `"><script>`) {
 			t.Fatalf("%d %s", p.StatusCode, p.text)
 		}
 		p = b.press(t, p, "Register", "name", "Mine", "redirect_uri", callback, "confidential", "1", "scopes", "api", "scopes", "openid", "trusted", "1")

@@ -52,7 +52,7 @@ func TestASecurityKeyFromItsRegistrationToItsEnd(t *testing.T) {
 	b, elsewhere := i.browser(t), i.browser(t)
 	elsewhere.signIn(ann.Username, goodPassword)
 	b.signIn(ann.Username, goodPassword)
-	if s := b.submit(b.get(factors), factors+"/keys/begin", map[string]string{"current_password": "wrong password"}); s.Code != http.StatusUnprocessableEntity || !s.says("is wrong") || s.form(factors+"/keys") != nil {
+	if s := b.submit(b.get(factors), factors+"/keys/begin", map[string]string{"current_password": "wrong password"}); s.Code != http.StatusUnprocessableEntity || !s.says("Is wrong") || s.form(factors+"/keys") != nil {
 		t.Errorf("begun without the password: %d", s.Code)
 	}
 	before := b.cookies["_svc_session"].Value

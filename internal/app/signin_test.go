@@ -225,10 +225,10 @@ func TestAPasswordThatSomeoneElseChoseIsReplacedFirst(t *testing.T) {
 		})
 	}
 	for text, got := range map[string]*screen{
-		"is wrong":                   change("not it at all", goodPassword, goodPassword),
-		"doesn't match":              change("chosen by root 1", goodPassword, "another one 22"),
-		"must differ":                change("chosen by root 1", "chosen by root 1", "chosen by root 1"),
-		"is too short (minimum is 8": change("chosen by root 1", "short", "short"),
+		"Is wrong":                   change("not it at all", goodPassword, goodPassword),
+		"Doesn't match":              change("chosen by root 1", goodPassword, "another one 22"),
+		"Must differ":                change("chosen by root 1", "chosen by root 1", "chosen by root 1"),
+		"Is too short (minimum is 8": change("chosen by root 1", "short", "short"),
 	} {
 		if got.Code != http.StatusUnprocessableEntity || !got.says(text) {
 			t.Errorf("%s: %d %s", text, got.Code, got.Body)

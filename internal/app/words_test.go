@@ -23,11 +23,11 @@ func TestFormsSayWhatIsWrongInTheirOwnWords(t *testing.T) {
 	t.Parallel()
 	d := newDoors(t)
 	b, _ := d.signedIn(t, access.Maintainer, d.hidden)
-	if s := b.submit(b.get(keysPage), keysPage, map[string]string{"title": "x", "key": "no key"}); !s.says("is invalid") || s.says("fingerprint_sha256") {
+	if s := b.submit(b.get(keysPage), keysPage, map[string]string{"title": "x", "key": "no key"}); !s.says(">Is invalid") || s.says("fingerprint_sha256") {
 		t.Errorf("%s", s.Body)
 	}
 	const pipelines = "/house/hidden/-/pipelines"
-	if s := b.submit(b.get(pipelines), pipelines, map[string]string{"run": "no-such-branch"}); !s.says("<p>Reference not found.</p>") {
+	if s := b.submit(b.get(pipelines), pipelines, map[string]string{"run": "no-such-branch"}); !s.says("There is no branch or tag “no-such-branch”.") {
 		t.Errorf("%s", s.Body)
 	}
 	asked := 0

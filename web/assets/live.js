@@ -1,6 +1,6 @@
 // Keeps the part of a page that changes by itself fresh: asks for the page again
-// now and then, and puts that part in its place. What has the focus keeps it. A
-// page that has become another one is loaded.
+// now and then, and puts that part in its place. What has the focus keeps it, and
+// what is open stays open. A page that has become another one is loaded.
 (() => {
   "use strict";
   const said = document.getElementById("said");
@@ -28,8 +28,10 @@
     if (fresh.dataset.says !== old.dataset.says) said.textContent = fresh.dataset.says;
     if (fresh.outerHTML === old.outerHTML) return;
     const focus = old.contains(document.activeElement) ? document.activeElement.id : "";
+    const open = old.querySelector(":popover-open")?.id;
     const left = old.querySelector(".graph")?.scrollLeft ?? 0;
     old.replaceWith(document.adoptNode(fresh));
+    if (open) document.getElementById(open)?.showPopover?.();
     if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
     const graph = fresh.querySelector(".graph");
     if (graph) graph.scrollLeft = left;

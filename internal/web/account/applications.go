@@ -71,7 +71,8 @@ func applications(x *request, at string) error {
 		for _, g := range grants {
 			body.Authorized = append(body.Authorized, grantRow{
 				Name: g.Name, Scopes: spaced(g.Scopes), Since: x.Time(&g.Since),
-				Revoke: x.Button("/oauth/authorized_applications/"+strconv.FormatInt(g.ID, 10), "Revoke", page.Danger, "access of "+g.Name),
+				Revoke: x.Button("/oauth/authorized_applications/"+strconv.FormatInt(g.ID, 10), "Revoke", page.Danger, "access of "+g.Name).
+					AskFirst(g.Name + " can act for you no more. It has to ask you again."),
 			})
 		}
 	}
@@ -196,8 +197,10 @@ func application(x *request, at string) error {
 	here := at + "/" + strconv.FormatInt(a.ID, 10)
 	body := applicationBody{
 		UID: a.UID, Scopes: spaced(a.Scopes), Callbacks: strings.Fields(a.RedirectURI), Confidential: a.Confidential, Trusted: a.Trusted,
-		Edit: x.Link(here + "/edit"), Renew: x.Button(here+"/renew", "Renew secret", page.Secondary,
-			"of "+a.Name), Delete: x.Button(here+"/delete", "Delete", page.Danger, a.Name),
+		Edit: x.Link(here + "/edit"), Renew: x.Button(here+"/renew", "Renew secret", page.Secondary, "of "+a.Name).
+			AskFirst("The secret that " + a.Name + " uses now works no more, until it is given the new one."),
+		Delete: x.Button(here+"/delete", "Delete", page.Danger, a.Name).
+			AskFirst(a.Name + " can act for nobody any more. This cannot be undone."),
 	}
 	if f := x.Flash(); f != nil {
 		body.Secret = f.Secret

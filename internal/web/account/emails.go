@@ -66,7 +66,8 @@ func emails(x *request, status int, given *page.Form) error {
 	body.Rows = append(body.Rows, row(x.account.Email, true, x.account.ConfirmedAt != nil))
 	for _, e := range found.Items {
 		r := row(e.Email, false, e.ConfirmedAt != nil)
-		r.Remove = x.Button(emailsPath+"/"+strconv.FormatInt(e.ID, 10)+"/remove", "Remove", page.Danger, "the address "+e.Email)
+		r.Remove = x.Button(emailsPath+"/"+strconv.FormatInt(e.ID, 10)+"/remove", "Remove", page.Danger, "the address "+e.Email).
+			AskFirst(e.Email + " signs you in no more, and commits with it are not shown as yours.")
 		body.Rows = append(body.Rows, r)
 	}
 	if len(choice.Options) > 1 {

@@ -39,7 +39,8 @@ func invitations(x *request, status int, refused int64, problem string) error {
 		row := invitationRow{
 			Kind: strings.ToLower(string(r.Kind)), Path: r.Path, Role: r.AccessLevel.String(), Inviter: r.Inviter, Address: r.InviteEmail,
 			Sent: x.Time(&r.CreatedAt), Expires: x.Time(r.ExpiresAt),
-			Decline: x.Button(at+"/decline", "Decline", page.Danger, about),
+			Decline: x.Button(at+"/decline", "Decline", page.Danger, about).
+				AskFirst("The invitation ends. To join later you have to be invited again."),
 		}
 		if r.ID != refused {
 			row.Accept = x.Button(at+"/accept", "Accept", page.Secondary, about)

@@ -44,7 +44,8 @@ func keys(x *request, status int, f *page.Form) error {
 	for _, k := range found.Items {
 		body.Keys = append(body.Keys, keyRow{
 			Title: k.Title, Fingerprint: k.FingerprintSHA256, Created: x.Time(&k.CreatedAt), Expires: x.Time(k.ExpiresAt),
-			Remove: x.Button(keysPath+"/"+strconv.FormatInt(k.ID, 10)+"/remove", "Remove", page.Danger, "the key "+k.Title),
+			Remove: x.Button(keysPath+"/"+strconv.FormatInt(k.ID, 10)+"/remove", "Remove", page.Danger, "the key "+k.Title).
+				AskFirst("Whoever uses the key “" + k.Title + "” is let in no more."),
 		})
 	}
 	return x.Show(status, settings(x, "SSH keys", keysPath), keysPage(body))

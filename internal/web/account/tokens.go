@@ -98,7 +98,8 @@ func tokens(x *request, status int, f *page.Form) error {
 		body.Tokens = append(body.Tokens, tokenRow{
 			Name: t.Name, Scopes: strings.Join(scopes,
 				", "), Created: x.Time(&t.CreatedAt), Used: x.Time(t.LastUsedAt), Expires: x.Time(t.ExpiresAt),
-			Revoke: x.Button(tokensPath+"/"+strconv.FormatInt(t.ID, 10)+"/revoke", "Revoke", page.Danger, "the token "+t.Name),
+			Revoke: x.Button(tokensPath+"/"+strconv.FormatInt(t.ID, 10)+"/revoke", "Revoke", page.Danger, "the token "+t.Name).
+				AskFirst("Programs that use the token “" + t.Name + "” are let in no more. This cannot be undone."),
 		})
 	}
 	if said := x.Flash(); said != nil {

@@ -205,7 +205,7 @@ func actsOnJob(x *request, j *pipeline.Job, pl *pipeline.Pipeline, body *jobBody
 	var acts []*page.Form
 	if may {
 		for _, act := range jobActs(x, j) {
-			acts = append(acts, x.Button(act.Path, act.Label, page.Secondary, j.Name).With("back", "job"))
+			acts = append(acts, x.Button(act.Path, act.Label, act.emphasis(), j.Name).With("back", "job"))
 		}
 	} else {
 		body.Why = mayNotStart(x, j, pl, body.Why)
@@ -215,7 +215,8 @@ func actsOnJob(x *request, j *pipeline.Job, pl *pipeline.Pipeline, body *jobBody
 	left := len(body.Files) > 0 || body.Log != nil
 	if x.May(access.EraseJobs) && (own || x.Project.Role >= access.Maintainer || x.Actor.Admin()) && j.Status.Complete() &&
 		j.ErasedAt == nil && left && !x.deps.Pipelines.Archived(j) {
-		acts = append(acts, x.Button(jobPath(x, j.ID)+"/erase", "Erase log and files", page.Danger, "of "+j.Name))
+		acts = append(acts, x.Button(jobPath(x, j.ID)+"/erase", "Erase log and files", page.Danger, "of "+j.Name).
+			AskFirst("The log and all files of the job are gone for good."))
 	}
 	return acts, nil
 }

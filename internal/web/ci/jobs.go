@@ -48,6 +48,14 @@ func (a jobAct) look() string {
 	return "small plain"
 }
 
+// emphasis is the look of the button on the page of the job, where it stands alone.
+func (a jobAct) emphasis() page.Look {
+	if a.Label == "Cancel" {
+		return page.Danger
+	}
+	return page.Primary
+}
+
 func jobPath(x *request, id int64) string { return x.At("jobs/" + strconv.FormatInt(id, 10)) }
 
 // jobActs are what can be done to a job by somebody who may change it.

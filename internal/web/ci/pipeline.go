@@ -208,7 +208,7 @@ func actsOn(x *request, body *pipelineBody, pl *pipeline.Pipeline, jobs []pipeli
 			body.Retry.ID, body.Retry.Icon = "retry", ui.IconRetry
 		}
 		if !j.Status.Complete() && j.Status != pipeline.Manual {
-			body.Cancel = x.Button(path+"/cancel", "Cancel pipeline", page.Danger, "")
+			body.Cancel = x.Button(path+"/cancel", "Cancel pipeline", page.Danger, "").AskFirst("Jobs that run are stopped, and those that wait do not start.")
 			body.Cancel.ID, body.Cancel.Icon = "cancel", ui.IconCanceled
 		}
 	}

@@ -112,7 +112,8 @@ func newRunnerRow(x *ownerRequest, r *runner.Runner, managed bool) runnerRow {
 	} else {
 		row.Acts = append(row.Acts, x.Button(at+"/pause", "Pause", page.Secondary, about))
 	}
-	row.Acts = append(row.Acts, x.Button(at+"/delete", "Delete", page.Danger, about))
+	row.Acts = append(row.Acts, x.Button(at+"/delete", "Delete", page.Danger, about).
+		AskFirst("The machine is given jobs no more, and has to be registered anew to come back."))
 	return row
 }
 
@@ -136,8 +137,9 @@ func runnerForm(x *ownerRequest, action, submit string, r runner.Runner) *page.F
 			Hint: "It cannot be given to other projects."})
 	}
 	f.Fields = append(f.Fields,
-		page.Field{Name: "maximum_timeout", Label: "Seconds that a job may take", Type: page.Text, Mode: "numeric", Value: timeout,
-			Hint: "600 at the least; empty leaves it to the project.", Length: 10},
+		page.Field{Name: "maximum_timeout", Label: "Maximum time of a job", Type: page.Text, Mode: "numeric", Value: timeout,
+			Hint: "In seconds, 600 (ten minutes) or more, such as 3600 for an hour. A job that takes longer is stopped. " +
+				"Leave it empty to let each project say how long its jobs may take.", Length: 10},
 		page.Field{Name: "maintenance_note", Label: "Note for those who look after it", Type: page.Textarea, Value: r.MaintenanceNote,
 			Length: 1024},
 	)
@@ -156,7 +158,7 @@ func runnerDraft(x *ownerRequest, d *runner.Draft) error {
 	if text := strings.TrimSpace(x.Form.Get("maximum_timeout")); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return fault.Field("maximum_timeout", "is not a number")
+			return fault.Field("maximum_timeout", "is not a number of seconds, such as 3600")
 		}
 		d.MaximumTimeout = &n
 	}
@@ -219,7 +221,8 @@ func showRunner(x *ownerRequest) error {
 func showRunnerForm(x *ownerRequest, code int, r runner.Runner, f *page.Form) error {
 	at := x.runners + "/" + strconv.FormatInt(r.ID, 10)
 	return x.Show(code, x.layout("Runner #"+strconv.FormatInt(r.ID, 10)), runnerPage(runnerBody{
-		Form: f, Reset: x.Button(at+"/reset", "Replace the token", page.Danger, ""), Back: x.Link(x.shown(x.runners)),
+		Form: f, Reset: x.Button(at+"/reset", "Replace the token", page.Danger, "").
+			AskFirst("The old token works no more: the machine takes no jobs until it is given the new one."), Back: x.Link(x.shown(x.runners)),
 	}))
 }
 

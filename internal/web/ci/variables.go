@@ -55,8 +55,9 @@ func variablesOf(x *ownerRequest, refused *page.Form) (*variablesBody, error) {
 	for _, v := range found.Items {
 		row := variableRow{
 			Key: v.Key, Scope: v.Scope, File: v.Type == variable.File, Protected: v.Protected, Masked: v.Masked, Hidden: v.Hidden, Raw: v.Raw,
-			Edit:   x.Link(x.variables + "/edit?" + url.Values{"key": {v.Key}, "scope": {v.Scope}}.Encode()),
-			Delete: x.Button(x.variables+"/delete", "Delete", page.Danger, v.Key).With("key", v.Key).With("scope", v.Scope),
+			Edit: x.Link(x.variables + "/edit?" + url.Values{"key": {v.Key}, "scope": {v.Scope}}.Encode()),
+			Delete: x.Button(x.variables+"/delete", "Delete", page.Danger, v.Key).With("key", v.Key).With("scope", v.Scope).
+				AskFirst("Jobs are given " + v.Key + " no more, and its value is forgotten. This cannot be undone."),
 		}
 		if v.Description != nil {
 			row.Description = *v.Description

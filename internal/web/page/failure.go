@@ -29,8 +29,9 @@ func FailureOf(f *fault.Error) Failure {
 	}
 	switch f.Kind {
 	case fault.NotFound:
-		return Failure{http.StatusNotFound, "Page not found", "There is nothing here, or you may not see it.",
-			"Check the address, or go back to where you came from."}
+		return Failure{http.StatusNotFound, "Page not found",
+			"There is nothing at this address that you can see. It may have been moved or removed, or it may be private and closed to you.",
+			"Check how the address is written, or go back to where you came from."}
 	case fault.Unauthenticated:
 		return Failure{http.StatusUnauthorized, "Sign in first", said("This needs an account."), "Sign in and try again."}
 	case fault.Forbidden, fault.InsufficientScope, fault.LimitReached, fault.TokenUnusable:
@@ -86,5 +87,24 @@ func (x *Request) Fail(err error) {
 
 // ShowFailure answers with a page about a failure.
 func (x *Request) ShowFailure(status int, what Failure) error {
-	return x.Show(status, Layout{Title: what.Title, Narrow: true}, failure(what, x.Link("/"), requestID(x)))
+	about := failureBody{Failure: what, Home: x.Link("/"), RequestID: requestID(x)}
+	if what.Status == http.StatusNotFound {
+		about.Path = x.R.URL.Path
+		if x.Account == nil {
+			about.SignIn = x.SignInAndBack()
+		} else {
+			about.Username = x.Account.Username
+		}
+	}
+	return x.Show(status, Layout{Title: what.Title, Narrow: true}, failure(about))
+}
+
+// failureBody is the page about a failure.
+type failureBody struct {
+	Failure
+	Home      URL
+	RequestID string
+	Path      string // where nothing was found
+	SignIn    URL    // for strangers, who may see more
+	Username  string // of whoever may lack access
 }

@@ -2,9 +2,13 @@ package page
 
 import (
 	"cmp"
+	"hash/fnv"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"stithy/internal/kit/fault"
 	"stithy/internal/web/ui"
@@ -25,6 +29,7 @@ type Form struct {
 	Fields  []Field
 	Problem string // what is wrong with the whole
 	About   string // what the button is about, for those who hear the page
+	Sure    string // what follows, where a button asks first whether somebody is sure
 }
 
 // Look is how a button looks.
@@ -127,6 +132,22 @@ func (f *Form) With(name, value string) *Form {
 	return f
 }
 
+// AskFirst makes a button ask whether somebody is sure, and say what follows.
+func (f *Form) AskFirst(text string) *Form {
+	f.Sure = text
+	return f
+}
+
+// ElementID is the id of something that belongs to the form. It stays the same when the page is shown again.
+func (f *Form) ElementID(kind string) string {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(f.Action))
+	for _, h := range f.Hidden {
+		_, _ = hash.Write([]byte("\x00" + h.Name + "\x00" + h.Value))
+	}
+	return kind + "-" + strconv.FormatUint(hash.Sum64(), 36)
+}
+
 // Refuse fills in what was sent and what is wrong with it. It returns the error that the form cannot show.
 func (x *Request) Refuse(f *Form, err error) error {
 	e, shown := fault.Of(err)
@@ -166,6 +187,16 @@ func (x *Request) Refuse(f *Form, err error) error {
 		f.Problem = inWords(rest)
 	}
 	return nil
+}
+
+// capital begins a text with a capital letter. Rooms say what is wrong with a field as it follows its name: here the
+// name stands above.
+func capital(text string) string {
+	r, size := utf8.DecodeRuneInString(text)
+	if r == utf8.RuneError {
+		return text
+	}
+	return string(unicode.ToUpper(r)) + text[size:]
 }
 
 // inWords is what is wrong as people say it. Names of fields are those of the API; what is wrong with the whole, which

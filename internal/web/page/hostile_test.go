@@ -28,7 +28,7 @@ func TestNothingThatTheLayoutShowsActs(t *testing.T) {
 	pagetest.NothingActs(t, "pager", PagerOf)
 	pagetest.NothingActs(t, "time", TimeOf)
 	pagetest.NothingActs(t, "flash", flash)
-	pagetest.NothingActs(t, "failure", func(f Failure) templ.Component { return failure(f, "/", f.Title) })
+	pagetest.NothingActs(t, "failure", failure)
 	pagetest.NothingActs(t, "content", func(v view) templ.Component {
 		v.Heading, v.Facts, v.Actions = nil, nil, nil
 		return content(v, templ.NopComponent)

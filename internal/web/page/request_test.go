@@ -68,7 +68,7 @@ func TestARefusedFormShowsWhatWasSentAndAllThatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := html(t, FormOf(f))
-	if !strings.Contains(got, `value="ada"`) || !strings.Contains(got, "is taken") || f.Problem != "Too many. Key id is gone." {
+	if !strings.Contains(got, `value="ada"`) || !strings.Contains(got, "Is taken") || f.Problem != "Too many. Key id is gone." {
 		t.Errorf("%q in %s", f.Problem, got)
 	}
 	if strings.Contains(got, "canary") {

@@ -246,6 +246,7 @@ func editPage(x *request, f found, code int, form *page.Form) error {
 	if x.May(access.DeleteIssues) {
 		body.Delete = x.Button(f.path(x, "/delete"), "Delete issue", page.Danger, "")
 		body.Loses = "The issue goes at once, with all that was said about it. It cannot be brought back."
+		body.Delete.AskFirst(body.Loses)
 	}
 	return x.Show(code, x.Layout(fmt.Sprintf("Edit issue #%d", f.IID), issuesPath), formPage(body))
 }

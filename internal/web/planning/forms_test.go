@@ -30,10 +30,10 @@ func TestIssuesAreOpenedOnAPage(t *testing.T) {
 		t.Error(s.text)
 	}
 	if s := b.post(issues, "title", " ", "due_date", "soon", "assignees", "nobody-at-all"); s.Code != http.StatusUnprocessableEntity ||
-		!s.says("is not a day", "name nobody: there is no nobody-at-all") {
+		!s.says("Is not a day", "Name nobody: there is no nobody-at-all") {
 		t.Errorf("what means nothing: %d %s", s.Code, s.text)
 	}
-	if s := b.post(issues, "title", " ", "description", "kept"); s.Code != http.StatusUnprocessableEntity || !s.says("can't be blank", ">kept<") {
+	if s := b.post(issues, "title", " ", "description", "kept"); s.Code != http.StatusUnprocessableEntity || !s.says("Can't be blank", ">kept<") {
 		t.Errorf("without a title: %d", s.Code)
 	}
 	if s := w.anonymous(t).get(issues + "/new"); s.Code != http.StatusSeeOther || !strings.HasPrefix(s.leads(), "/users/sign_in") {

@@ -74,7 +74,8 @@ func newLabelRow(x *request, l label.Seen) labelRow {
 	if x.May(access.AdminProjectLabels) {
 		own := x.At(labelsPath + "/" + strconv.FormatInt(l.ID, 10))
 		row.Edit = x.Link(own + "/edit")
-		row.Delete = x.Button(own+"/delete", "Delete", page.Danger, "the label "+l.Name)
+		row.Delete = x.Button(own+"/delete", "Delete", page.Danger, "the label "+l.Name).
+			AskFirst("The label “" + l.Name + "” goes from all issues that have it. This cannot be undone.")
 	}
 	return row
 }

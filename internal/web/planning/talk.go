@@ -260,7 +260,7 @@ func (t *teller) note(n *note.Note, most int) (noteBody, error) {
 	}
 	if t.x.Account != nil && t.x.May(access.EditNotes) && note.MayChange(t.x.Actor, t.place, n) {
 		b.Edit = t.x.Link(own + "/edit")
-		b.Delete = t.x.Button(own+"/delete", "Delete", page.Danger, "this comment")
+		b.Delete = t.x.Button(own+"/delete", "Delete", page.Danger, "this comment").AskFirst("The comment goes at once. It cannot be brought back.")
 	}
 	var err error
 	b.Body, err = prose(t.x, n.Body)

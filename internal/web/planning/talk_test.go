@@ -166,7 +166,7 @@ func TestCommentsAreWrittenChangedAndTakenBack(t *testing.T) {
 	if !b.shows(at(i)).says("<em>squeaks</em>", own+"/edit", own+"/delete") {
 		t.Fatalf("the comment is not there: %s", to)
 	}
-	if s := b.post(at(i)+"/notes", "note", "  "); s.Code != http.StatusUnprocessableEntity || !s.says("is empty. Write what you want to say.") {
+	if s := b.post(at(i)+"/notes", "note", "  "); s.Code != http.StatusUnprocessableEntity || !s.says("Is empty. Write what you want to say.") {
 		t.Errorf("an empty comment: %d", s.Code)
 	}
 	if !b.shows(own + "/edit").says("It *squeaks*.") {
