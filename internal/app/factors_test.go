@@ -62,8 +62,11 @@ func TestTheSecondFactorFromSetUpToItsEnd(t *testing.T) {
 	b, elsewhere := i.browser(t), i.browser(t)
 	elsewhere.signIn(ann.Username, goodPassword)
 	b.signIn(ann.Username, goodPassword)
-	if s := b.submit(b.get(factors), factors+"/begin", map[string]string{"current_password": "wrong password"}); s.Code != http.StatusUnprocessableEntity || !s.says("is wrong") {
+	if s := b.submit(b.get(factors), factors+"/begin", map[string]string{"current_password": "wrong password"}); s.Code != http.StatusUnprocessableEntity || !s.says("Is wrong") {
 		t.Errorf("begun without the password: %d", s.Code)
+	}
+	if n := strings.Count(b.get(factors).Body.String(), `class="primary"`); n != 1 {
+		t.Errorf("%d primary buttons", n)
 	}
 	before := b.cookies["_svc_session"].Value
 	secret, recovery := b.enroll(goodPassword)

@@ -60,7 +60,7 @@ func TestAProfileIsChangedOnItsPage(t *testing.T) {
 		t.Errorf("%+v %v", u, err)
 	}
 	s = b.submit(s, profilePage, map[string]string{"name": "", "website_url": "javascript:alert(1)"})
-	if s.Code != http.StatusUnprocessableEntity || !s.says("can't be blank") || !s.says("is not a valid URL") {
+	if s.Code != http.StatusUnprocessableEntity || !s.says("Can't be blank") || !s.says("Is not a valid URL") {
 		t.Errorf("%d %s", s.Code, s.Body)
 	}
 }
@@ -74,13 +74,13 @@ func TestATokenIsMadeShownOnceAndRevokedOnItsPage(t *testing.T) {
 	b := i.browser(t)
 	b.signIn(ann.Username, goodPassword)
 	page := b.get(tokensPage)
-	if s := b.submit(page, tokensPage, map[string]string{"name": "ci"}); s.Code != http.StatusUnprocessableEntity || !s.says("can't be blank") {
+	if s := b.submit(page, tokensPage, map[string]string{"name": "ci"}); s.Code != http.StatusUnprocessableEntity || !s.says("Can't be blank") {
 		t.Errorf("a token without scopes: %d", s.Code)
 	}
 	if s := b.submit(page, tokensPage, map[string]string{"name": "ci", "scopes": "sudo"}); s.Code != http.StatusUnprocessableEntity {
 		t.Errorf("a scope of administrators: %d", s.Code)
 	}
-	if s := b.submit(page, tokensPage, map[string]string{"name": "ci", "scopes": "api", "expires_at": "soon"}); !s.says("is not a date") {
+	if s := b.submit(page, tokensPage, map[string]string{"name": "ci", "scopes": "api", "expires_at": "soon"}); !s.says("Is not a date") {
 		t.Errorf("%d", s.Code)
 	}
 	f := page.form(tokensPage).values
@@ -134,7 +134,7 @@ func TestNothingThatHasExpiredAlreadyIsMadeOnAPage(t *testing.T) {
 		for _, day := range []string{"2020-01-01", today.Format(time.DateOnly)} {
 			values["expires_at"] = day
 			s := b.submit(page, path, values)
-			if s.Code != http.StatusUnprocessableEntity || !s.says("must be "+tomorrow.Format("2 January 2006")+" or later") || s.says("new-token") {
+			if s.Code != http.StatusUnprocessableEntity || !s.says("Must be "+tomorrow.Format("2 January 2006")+" or later") || s.says("new-token") {
 				t.Errorf("%s until %s: %d %s", path, day, s.Code, s.Body)
 			}
 		}
@@ -167,10 +167,10 @@ func TestAPrivateKeyIsNotSentBack(t *testing.T) {
 		for _, values := range []map[string]string{{"title": "laptop"}, {"title": ""}, {"title": "laptop", "expires_at": "2020-01-01"}} {
 			values["key"] = key
 			s := b.submit(b.get(keysPage), keysPage, values)
-			if s.Code != http.StatusUnprocessableEntity || s.says(strings.TrimSpace(body)) || s.says("is invalid") {
+			if s.Code != http.StatusUnprocessableEntity || s.says(strings.TrimSpace(body)) || s.says("Is invalid") {
 				t.Errorf("%s with %v: %d %s", name, values, s.Code, s.Body)
 			}
-			for _, want := range []string{"is a private key", "replace it now", "public half", ".pub"} {
+			for _, want := range []string{"Is a private key", "replace it now", "public half", ".pub"} {
 				if !s.says(want) {
 					t.Errorf("%s: nothing of %q in %s", name, want, s.Body)
 				}
@@ -178,7 +178,7 @@ func TestAPrivateKeyIsNotSentBack(t *testing.T) {
 		}
 	}
 	// Nor is what nobody can read, which may be one.
-	if s := b.submit(b.get(keysPage), keysPage, map[string]string{"title": "laptop", "key": "canary"}); !s.says("is invalid") || s.says("canary") {
+	if s := b.submit(b.get(keysPage), keysPage, map[string]string{"title": "laptop", "key": "canary"}); !s.says("Is invalid") || s.says("canary") {
 		t.Errorf("%s", s.Body)
 	}
 }
@@ -199,7 +199,7 @@ func TestKeysAndSessionsAreAddedShownAndEnded(t *testing.T) {
 	if !s.says("SSH key added.") || !s.says("SHA256:") {
 		t.Fatalf("%d %s", s.Code, s.Body)
 	}
-	if s := b.submit(s, keysPage, map[string]string{"title": "laptop", "key": "not a key"}); s.Code != http.StatusUnprocessableEntity || !s.says("is invalid") {
+	if s := b.submit(s, keysPage, map[string]string{"title": "laptop", "key": "not a key"}); s.Code != http.StatusUnprocessableEntity || !s.says("Is invalid") {
 		t.Errorf("%d", s.Code)
 	}
 	end := func(s *screen, suffix, done string) {
@@ -244,13 +244,16 @@ func TestTheListOfUsersIsForAdministrators(t *testing.T) {
 	if s := b.get("/admin/users"); s.Code != http.StatusNotFound {
 		t.Errorf("anyone sees the list: %d", s.Code)
 	}
+	if s := b.get("/admin"); s.Code != http.StatusNotFound {
+		t.Errorf("anyone is led to the list: %d", s.Code)
+	}
 	block := fmt.Sprintf("/admin/users/%d/block", root.ID)
 	if w := b.send("POST", block, mine); w.Code != http.StatusNotFound {
 		t.Errorf("anyone blocks: %d", w.Code)
 	}
 	admin.signIn(root.Username, goodPassword)
-	s := admin.get("/admin/users")
-	if !s.says("1 to 25 of") || !s.says("Older") {
+	s := admin.get("/admin")
+	if s.path != "/admin/users" || !s.says("1 to 25 of") || !s.says("Older") {
 		t.Errorf("%s", s.Body)
 	}
 	if s := admin.get("/admin/users?page=2"); !s.says("Newer") || s.says("Older") {
@@ -276,7 +279,7 @@ func TestTheListOfUsersIsForAdministrators(t *testing.T) {
 	}
 }
 
-var listedUser = regexp.MustCompile(`(?s)<th scope="row" class="person">.*?<small>@([a-z]+)</small>`)
+var listedUser = regexp.MustCompile(`(?s)<th scope="row" class="person">.*?<small title="@[a-z]+">@([a-z]+)</small>`)
 
 func TestTheListOfUsersIsNarrowedToOneState(t *testing.T) {
 	t.Parallel()

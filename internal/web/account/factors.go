@@ -42,6 +42,19 @@ func (b factorsBody) asked() string {
 	return key
 }
 
+// next is the form that the page is there for: it finishes what was begun, or begins with the first factor.
+func (b factorsBody) next() *page.Form {
+	switch {
+	case b.Key != nil:
+		return b.Key.Form
+	case b.Confirm != nil:
+		return b.Confirm
+	case !b.Enabled:
+		return b.Begin
+	}
+	return nil
+}
+
 type securityKeyRow struct {
 	Name        string
 	Added, Used *page.DisplayTime
@@ -125,6 +138,12 @@ func factors(x *request, status int, given *page.Form) error {
 		if given != nil && *f != nil && (*f).Action == given.Action {
 			*f = given
 		}
+		if *f != nil && (*f).Look == page.Primary {
+			(*f).Look = page.Secondary
+		}
+	}
+	if next := body.next(); next != nil {
+		next.Look = page.Primary
 	}
 	return x.Show(status, layout, factorsPage(body))
 }

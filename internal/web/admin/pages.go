@@ -23,8 +23,15 @@ func Pages(d Deps) []page.Page {
 			Route: "GET " + usersPath, Who: page.Administrators, Do: d.do(showUsers),
 			Nav: page.Nav{List: page.AdminList, Title: "Users", Icon: ui.IconUser},
 		},
+		{Route: "GET /admin", Who: page.Administrators, Do: leadToFirst},
 		{Route: "POST " + usersPath + "/{id}/{move}", Who: page.Administrators, Do: d.do(moveUser)},
 	}
+}
+
+// leadToFirst sends the browser to the first page of administration.
+func leadToFirst(x *page.Request) error {
+	x.Redirect(x.Listed(page.AdminList)[0].Path())
+	return nil
 }
 
 // request is a request for a page of this area.

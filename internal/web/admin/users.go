@@ -12,6 +12,7 @@ import (
 	"stithy/internal/kit/paging"
 	"stithy/internal/user"
 	"stithy/internal/web/page"
+	"stithy/internal/web/ui"
 )
 
 // usersPerPage is how many accounts a page shows.
@@ -29,6 +30,7 @@ type usersBody struct {
 type userRow struct {
 	Name, Username, Email string
 	State                 string
+	Tone                  ui.Tone // of the state
 	Admin, Unconfirmed    bool
 	Bot                   bool
 	TwoFactor, Locked     bool
@@ -78,17 +80,24 @@ func showUsers(x *request) error {
 // newUserRow is an account and what can be done to it from the list.
 func newUserRow(x *request, u *user.User) userRow {
 	row := userRow{
-		Name: u.Name, Username: u.Username, Email: u.Email, State: stateName(u.State), Admin: u.Admin, Bot: u.Bot(),
+		Name: u.Name, Username: u.Username, Email: u.Email, State: stateName(u.State), Tone: stateTone(u.State), Admin: u.Admin, Bot: u.Bot(),
 		Unconfirmed: u.ConfirmedAt == nil,
 		TwoFactor:   u.TwoFactorEnabled, Locked: u.LockedAt != nil, Seen: x.Day(u.LastActivityOn), Joined: x.Time(&u.CreatedAt),
 	}
 	move := func(m user.Transition, label string, look page.Look) {
-		row.Moves = append(row.Moves, x.Button(usersPath+"/"+strconv.FormatInt(u.ID, 10)+"/"+string(m), label, look, u.Username))
+		f := x.Button(usersPath+"/"+strconv.FormatInt(u.ID, 10)+"/"+string(m), label, look, u.Username)
+		switch m {
+		case user.Block:
+			f.AskFirst(u.Username + " is signed out everywhere, and neither signs in nor uses tokens and keys until unblocked.")
+		case reject:
+			f.AskFirst("The account of " + u.Username + " is removed. This cannot be undone.")
+		}
+		row.Moves = append(row.Moves, f)
 	}
 	switch {
 	case u.Kind.Internal() || x.Actor.Is(u.ID) || u.State == user.LDAPBlocked:
 	case u.State == user.Pending:
-		move(user.Approve, "Approve", page.Primary)
+		move(user.Approve, "Approve", page.Secondary)
 		move(reject, "Reject", page.Danger)
 		move(user.Block, "Block", page.Danger)
 	case u.State == user.Blocked:
@@ -117,6 +126,14 @@ func stateName(s user.State) string {
 		return "blocked by LDAP"
 	}
 	return string(s)
+}
+
+// stateTone tells what waits for an administrator from what an administrator has done.
+func stateTone(s user.State) ui.Tone {
+	if s == user.Pending {
+		return ui.Warn
+	}
+	return ui.Bad
 }
 
 const (
