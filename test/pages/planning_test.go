@@ -21,13 +21,12 @@ To see it: ` + "`curl 'localhost:8080/predict?station=grinden&day=2026-10-25'`" 
 const finding = "The survey of Grinden is in local time, all others are in UTC. Only in winter does it show.\n\n" +
 	"```yaml\nsurvey:\n  from: 2026-03-01T00:00:00+02:00\n  until: 2026-04-02T00:00:00+02:00\n```\n"
 
-// planningPages are those of issues, labels and milestones: a project where some are, and one where none is.
+// planningPages are those of issues, to-dos, labels and milestones: a project where some are, and one where none is.
 func (f *forge) planningPages() []page {
 	f.t.Helper()
 	team := f.api("POST", "/groups", map[string]any{"name": "Riverside", "path": "riverside"}, "ada")
 	home := f.api("POST", "/projects", map[string]any{"name": "tide-table", "namespace_id": id(team)}, "ada")
-	bare := f.api("POST", "/projects", map[string]any{"name": "quay", "namespace_id": id(team)}, "ada")
-	_ = bare
+	f.api("POST", "/projects", map[string]any{"name": "quay", "namespace_id": id(team)}, "ada")
 	at := fmt.Sprintf("/projects/%d", id(home))
 	f.api("POST", at+"/members", map[string]any{"user_id": 4, "access_level": 30}, "ada")
 	for name, color := range map[string]string{
@@ -83,6 +82,10 @@ func (f *forge) planningPages() []page {
 	for n := range 45 {
 		f.api("POST", at+"/issues/1/notes", map[string]any{"body": fmt.Sprintf("Remark %d, which is *short*.", n)}, "ada")
 	}
+	me := f.api("GET", "/user", nil, "ada")
+	f.api("POST", at+"/issues", map[string]any{"title": "Ask the harbour for the gauge of last winter, before they throw it away", "assignee_id": id(me)}, "joan")
+	f.api("POST", at+"/issues/2/notes", map[string]any{"body": "@ada which ships are these?"}, "joan")
+	f.api("POST", at+"/issues/4/todo", nil, "ada")
 	const own = "/riverside/tide-table/-/"
 	page10 := fmt.Sprintf("%sissues/%d", own, int(iid))
 	return []page{
@@ -95,6 +98,8 @@ func (f *forge) planningPages() []page {
 		{Name: "issue-edit", Path: page10 + "/edit", As: "ada", Small: true},
 		{Name: "issue-new", Path: own + "issues/new", As: "ada"},
 		{Name: "issue-hidden", Path: own + "issues/5", As: "person", Status: 404},
+		{Name: "todos", Path: "/dashboard/todos", As: "ada", Small: true},
+		{Name: "todos-done", Path: "/dashboard/todos?state=done", As: "person"},
 		{Name: "labels", Path: own + "labels", As: "ada", Small: true},
 		{Name: "labels-none", Path: "/riverside/quay/-/labels", As: "ada"},
 		{Name: "label-new", Path: own + "labels/new", As: "ada"},

@@ -32,7 +32,7 @@ type todosBody struct {
 // todoRow is a to-do in a list.
 type todoRow struct {
 	Who       *person
-	Why       string // begins with what that person did
+	Why       string // who did what
 	URL       page.URL
 	Title     string
 	Reference string
@@ -83,7 +83,7 @@ func showTodos(x *ownRequest) error {
 		return err
 	}
 	if len(body.Todos) > 0 && !done {
-		body.All = x.Button(todosPath, "Mark all as done", page.Secondary, "")
+		body.All = x.Button(todosPath, "Mark all as done", page.Secondary, "").AskFirst("All your to-dos are marked as done, also those of other pages.")
 	}
 	body.Pager = x.NumberedPager(todosPath, query, "page", "", req, found.More)
 	body.Pager.BackText, body.Pager.OnwardText = "Newer", "Older"
@@ -116,9 +116,15 @@ func todoRows(x *ownRequest, all []todo.Todo) ([]todoRow, error) {
 func newTodoRow(x *ownRequest, t todo.Todo, target issue.Form, people map[int64]user.Brief) todoRow {
 	path, _, _ := strings.Cut(target.References.Full, "#")
 	link := fmt.Sprintf("/%s/-/%s/%d", path, issuesPath, target.IID)
-	row := todoRow{Why: whyTodo[t.Action], Title: target.Title, Reference: target.References.Full, When: x.Time(&t.CreatedAt)}
-	if b, known := people[t.AuthorID]; known {
-		row.Who = personOf(&b)
+	row := todoRow{Title: target.Title, Reference: target.References.Full, When: x.Time(&t.CreatedAt)}
+	b, known := people[t.AuthorID]
+	switch {
+	case !known:
+		row.Why = "Somebody " + whyTodo[t.Action]
+	case t.AuthorID == x.Account.ID:
+		row.Who, row.Why = personOf(&b), "You "+whyTodo[t.Action]
+	default:
+		row.Who, row.Why = personOf(&b), b.Name+" "+whyTodo[t.Action]
 	}
 	if t.NoteID != nil {
 		link += fmt.Sprintf("#note_%d", *t.NoteID)
