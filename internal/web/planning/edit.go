@@ -114,7 +114,7 @@ func planFields(x *request, v values, c choices) []page.Field {
 func confidentialField(v values) page.Field {
 	return page.Field{
 		Name: "confidential", Label: "Confidential", Type: page.Checkbox, Value: page.Checked(v.confidential),
-		Hint: "Only reporters, its author and whom it is given to can see it.",
+		Hint: "Only reporters, its author and assignees can see it.",
 	}
 }
 

@@ -31,7 +31,7 @@ type issueBody struct {
 	Description   []byte // HTML
 	Tasks         string
 	Reactions     *reactions
-	Moments       []moment
+	Entries       []entry
 	Pager         page.Pager
 	SignIn        page.URL // for those who would read what was said
 	Comment       *commentForm
@@ -39,7 +39,7 @@ type issueBody struct {
 	Side          sideBody
 }
 
-// sideBody is what stands beside the talk.
+// sideBody is what stands beside the timeline.
 type sideBody struct {
 	Assignees   []person
 	Labels      []labelBadge
@@ -109,7 +109,7 @@ func issuePage(x *request, f found, code int, refused *page.Form) error {
 	if err != nil {
 		return err
 	}
-	if err := body.talk(x, f); err != nil {
+	if err := body.timeline(x, f); err != nil {
 		return err
 	}
 	if body.Comment = newCommentForm(x, f, refused); body.Comment == nil && f.rights.Edit {
@@ -168,7 +168,7 @@ func newSide(x *request, f found, b *issue.Beside) (side sideBody, err error) {
 		side.Weight = strconv.Itoa(*b.Weight)
 	}
 	if b.Confidential {
-		side.Secret = "Confidential: reporters, its author and whom it is given to"
+		side.Secret = "Confidential: reporters, its author and assignees"
 	}
 	if locked(f.Issue) {
 		side.Lock = "Locked: members of the project"

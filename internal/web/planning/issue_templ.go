@@ -381,7 +381,7 @@ func issueDetail(b issueBody) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, m := range b.Moments {
+		for _, m := range b.Entries {
 			if m.Event != nil {
 				templ_7745c5c3_Err = event(*m.Event).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
@@ -641,7 +641,7 @@ func proseOf(html []byte) templ.Component {
 	})
 }
 
-func said(m moment) templ.Component {
+func said(m entry) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -20,14 +20,14 @@ import (
 	"stithy/internal/web/ui"
 )
 
-// momentsPerPage is how many discussions and changes a page of an issue shows.
-const momentsPerPage = 15
+// entriesPerPage is how many discussions and changes a page of an issue shows.
+const entriesPerPage = 15
 
-// moment is one thing that happened: notes, of which the second answer the first, or one line about a change.
-type moment struct {
+// entry is one entry of the timeline: a discussion, which is a note and its replies, or one line about a change.
+type entry struct {
 	Notes []noteBody
 	Reply *page.Form
-	More  int // replies are read; there are more
+	More  int // if not 0: only so many replies are shown, and there are more
 	Event *eventBody
 }
 
@@ -55,20 +55,20 @@ type eventBody struct {
 	Verb      string
 	Labels    []labelBadge
 	Milestone *milestoneLink
-	Body      []byte // HTML that the verb is, of what the instance noted
+	Body      []byte // HTML of a system note, instead of Verb
 	When      *page.DisplayTime
-	key       string // what the next one must share to stand in the same line
+	key       string // changes beside each other with the same key are shown in one line
 }
 
-// talk reads a part of what happened to an issue.
-func (b *issueBody) talk(x *request, f found) error {
+// timeline reads a part of what happened to an issue.
+func (b *issueBody) timeline(x *request, f found) error {
 	if !x.May(access.ReadNotes) {
 		if x.Account == nil {
 			b.SignIn = x.SignInAndBack()
 		}
 		return nil
 	}
-	req, err := talkPart(x)
+	req, err := timelinePart(x)
 	if err != nil {
 		return err
 	}
@@ -76,12 +76,12 @@ func (b *issueBody) talk(x *request, f found) error {
 	if err != nil {
 		return err
 	}
-	t, err := newTeller(x, f, found.Items)
+	t, err := newTimelineView(x, f, found.Items)
 	if err != nil {
 		return err
 	}
 	b.Reactions = t.reactions(x, 0)
-	if b.Moments, err = t.tell(found.Items); err != nil {
+	if b.Entries, err = t.entries(found.Items); err != nil {
 		return err
 	}
 	b.Pager = x.CursorPager(f.path(x, ""), url.Values{}, req, found.Next)
@@ -89,27 +89,27 @@ func (b *issueBody) talk(x *request, f found) error {
 	return nil
 }
 
-// talkPart is which part of the talk is asked for. A form that is refused shows the first.
-func talkPart(x *request) (paging.Request, error) {
+// timelinePart is which part of the timeline is asked for. A form that is refused shows the first.
+func timelinePart(x *request) (paging.Request, error) {
 	if !x.Reading() {
-		return paging.Request{PerPage: momentsPerPage, Keyset: true}, nil
+		return paging.Request{PerPage: entriesPerPage, Keyset: true}, nil
 	}
-	return x.ByCursor(momentsPerPage)
+	return x.ByCursor(entriesPerPage)
 }
 
-// teller shows what happened to an issue.
-type teller struct {
-	x      *request
-	f      found
-	place  note.Place
-	people map[int64]user.Brief
-	given  map[int64][]note.Reaction
-	may    bool // comment
+// timelineView shows what happened to an issue.
+type timelineView struct {
+	x           *request
+	f           found
+	place       note.Place
+	people      map[int64]user.Brief
+	reactionsOf map[int64][]note.Reaction
+	mayComment  bool
 }
 
-func newTeller(x *request, f found, moments []note.Moment) (*teller, error) {
-	t := &teller{x: x, f: f, place: f.at(x)}
-	t.may = x.Account != nil && x.May(access.CreateNotes) && note.MayComment(x.Actor, t.place)
+func newTimelineView(x *request, f found, moments []note.Moment) (*timelineView, error) {
+	t := &timelineView{x: x, f: f, place: f.at(x)}
+	t.mayComment = x.Account != nil && x.May(access.CreateNotes) && note.MayComment(x.Actor, t.place)
 	var people, notes []int64
 	add := func(id *int64) {
 		if id != nil {
@@ -129,11 +129,11 @@ func newTeller(x *request, f found, moments []note.Moment) (*teller, error) {
 	if t.people, err = x.deps.Users.Briefs(x.Context(), people...); err != nil {
 		return nil, err
 	}
-	t.given, err = x.deps.Notes.Reactions(x.Context(), x.Actor, t.place, notes)
+	t.reactionsOf, err = x.deps.Notes.Reactions(x.Context(), x.Actor, t.place, notes)
 	return t, err
 }
 
-func (t *teller) person(id *int64) *person {
+func (t *timelineView) person(id *int64) *person {
 	if id == nil {
 		return nil
 	}
@@ -143,14 +143,14 @@ func (t *teller) person(id *int64) *person {
 	return nil
 }
 
-func (t *teller) name(id *int64) string {
+func (t *timelineView) name(id *int64) string {
 	if p := t.person(id); p != nil {
 		return p.Name
 	}
 	return "Somebody"
 }
 
-func (t *teller) tell(moments []note.Moment) (all []moment, err error) {
+func (t *timelineView) entries(moments []note.Moment) (all []entry, err error) {
 	for _, m := range moments {
 		switch {
 		case m.Change != nil:
@@ -159,13 +159,13 @@ func (t *teller) tell(moments []note.Moment) (all []moment, err error) {
 				all[last].Event.Labels = append(all[last].Event.Labels, e.Labels...)
 				continue
 			}
-			all = append(all, moment{Event: e})
+			all = append(all, entry{Event: e})
 		case m.Discussion[0].System:
-			e, err := t.noted(&m.Discussion[0])
+			e, err := t.systemNote(&m.Discussion[0])
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, moment{Event: e})
+			all = append(all, entry{Event: e})
 		default:
 			said, err := t.discussion(m)
 			if err != nil {
@@ -178,7 +178,7 @@ func (t *teller) tell(moments []note.Moment) (all []moment, err error) {
 }
 
 // change says what became of the state, a label or the milestone. Labels that one act changed stand in one line.
-func (t *teller) change(m note.Moment) *eventBody {
+func (t *timelineView) change(m note.Moment) *eventBody {
 	c := m.Change
 	e := &eventBody{Who: t.name(c.UserID), When: t.x.Time(&c.CreatedAt)}
 	verb := map[string]string{"add": "added", "remove": "removed"}[c.Action]
@@ -206,22 +206,22 @@ func (t *teller) change(m note.Moment) *eventBody {
 	return e
 }
 
-func (t *teller) who(id *int64) int64 {
+func (t *timelineView) who(id *int64) int64 {
 	if id == nil {
 		return 0
 	}
 	return *id
 }
 
-// noted is what the instance noted.
-func (t *teller) noted(n *note.Note) (*eventBody, error) {
+// systemNote is what the instance wrote about a change.
+func (t *timelineView) systemNote(n *note.Note) (*eventBody, error) {
 	html, err := prose(t.x, n.Body)
 	return &eventBody{ID: anchor(n), Icon: ui.IconEdit, Who: t.name(n.AuthorID), Body: html, When: t.x.Time(&n.CreatedAt)}, err
 }
 
 func anchor(n *note.Note) string { return "note_" + strconv.FormatInt(n.ID, 10) }
 
-func (t *teller) discussion(m note.Moment) (said moment, err error) {
+func (t *timelineView) discussion(m note.Moment) (said entry, err error) {
 	for n := range m.Discussion {
 		most := note.MaxListed
 		if n > 0 {
@@ -236,7 +236,7 @@ func (t *teller) discussion(m note.Moment) (said moment, err error) {
 	if m.More {
 		said.More = note.MaxReplies
 	}
-	if first := &m.Discussion[0]; t.may {
+	if first := &m.Discussion[0]; t.mayComment {
 		said.Reply = t.x.NewForm(t.f.path(t.x, "/notes"), "Reply", page.Field{
 			Name: "note", As: "reply-" + strconv.FormatInt(first.ID, 10), Label: "Your reply", Type: page.Textarea, Required: true,
 		}).With("discussion", first.Discussion())
@@ -246,7 +246,7 @@ func (t *teller) discussion(m note.Moment) (said moment, err error) {
 }
 
 // note is a comment, of which a list holds so many characters.
-func (t *teller) note(n *note.Note, most int) (noteBody, error) {
+func (t *timelineView) note(n *note.Note, most int) (noteBody, error) {
 	b := noteBody{
 		ID: anchor(n), URL: page.URL("#" + anchor(n)), Author: t.person(n.AuthorID), When: t.x.Time(&n.CreatedAt), Internal: n.Internal,
 		Edited: n.UpdatedAt.After(n.CreatedAt), Reactions: t.reactions(t.x, n.ID),
@@ -334,7 +334,7 @@ func comment(x *request) error {
 	return toNote(x, f, said.Note)
 }
 
-// wordsOf is a refusal of a note as people read it: the room's words are those that clients know.
+// wordsOf replaces the API's wording of a rejected note, which clients know, by a text for people.
 func wordsOf(err error) error {
 	e, shown := fault.Of(err)
 	if !shown || e.Kind != fault.Rejected {
@@ -344,17 +344,17 @@ func wordsOf(err error) error {
 	case strings.Contains(text, "can't be blank"):
 		return fault.Field("note", "is empty. Write what you want to say.")
 	case strings.Contains(text, "is too long"):
-		return fault.Field("note", "is too long. A comment has 1,000,000 characters at the most.")
+		return fault.Field("note", "is too long. A comment can have at most 1,000,000 characters: shorten it.")
 	case strings.Contains(text, "Maximum number of comments"):
-		return fault.WithMessage(fault.Rejected, "This issue has as many comments as one can have. Open another issue.")
+		return fault.WithMessage(fault.Rejected, "This issue has reached the limit of comments. Open another issue.")
 	}
 	return err
 }
 
-// toNote leads to the part of the talk where a note is.
+// toNote leads to the part of the timeline where a note is.
 func toNote(x *request, f found, n *note.Note) error {
 	to := f.path(x, "")
-	first, err := x.deps.Notes.Timeline(x.Context(), x.Actor, f.at(x), paging.Request{PerPage: momentsPerPage, Keyset: true})
+	first, err := x.deps.Notes.Timeline(x.Context(), x.Actor, f.at(x), paging.Request{PerPage: entriesPerPage, Keyset: true})
 	if err != nil {
 		return err
 	}
@@ -394,7 +394,7 @@ func findNote(x *request) (found, *note.Note, error) {
 	return f, n, err
 }
 
-// showNote leads to where a comment is in the talk.
+// showNote leads to where a comment is in the timeline.
 func showNote(x *request) error {
 	f, n, err := findNote(x)
 	if err != nil {
@@ -494,9 +494,9 @@ func reactionOf(name string) reaction {
 }
 
 // reactions are those of a note, or of the issue if it is 0.
-func (t *teller) reactions(x *request, noteID int64) *reactions {
+func (t *timelineView) reactions(x *request, noteID int64) *reactions {
 	r := &reactions{}
-	for _, given := range t.given[noteID] {
+	for _, given := range t.reactionsOf[noteID] {
 		one := reactionOf(given.Name)
 		one.Mine = given.Mine
 		one.Label = fmt.Sprintf("%s: %d", one.Label, given.Count)
