@@ -63,7 +63,7 @@ func (p *infoParams) features() Features {
 }
 
 // jobReply is a job, or that there is none and when that was.
-type jobReply = httpapi.WithHeaders[httpapi.Either[Payload, httpapi.NoContentYet]]
+type jobReply = httpapi.WithHeaders[httpapi.Either[Payload, httpapi.NothingAvailable]]
 
 func (s *Service) handleRequest(ctx context.Context, call httpapi.Call[httpapi.None, requestParams]) (reply httpapi.Later[jobReply], _ error) {
 	p := call.Params
@@ -95,7 +95,7 @@ func (v *poll) answer(given *Payload, over bool, err error) (reply httpapi.Later
 		now.Body = now.Body.One(*given)
 		return reply.Now(now), nil
 	case over:
-		now.Body, now.Header = now.Body.Other(httpapi.NoContentYet{}), map[string]string{headerLastUpdate: v.cursor()}
+		now.Body, now.Header = now.Body.Other(httpapi.NothingAvailable{}), map[string]string{headerLastUpdate: v.cursor()}
 		return reply.Now(now), nil
 	}
 	return reply.Wait(httpapi.Wait[jobReply]{

@@ -35,12 +35,12 @@ type commandsForm struct {
 }
 
 type (
-	noteReply       = httpapi.Either[noteForm, httpapi.NothingKept[commandsForm]]
-	discussionReply = httpapi.Either[discussionForm, httpapi.NothingKept[commandsForm]]
+	noteReply       = httpapi.Either[noteForm, httpapi.NothingCreated[commandsForm]]
+	discussionReply = httpapi.Either[discussionForm, httpapi.NothingCreated[commandsForm]]
 )
 
-func obeyed(said *Said) httpapi.NothingKept[commandsForm] {
-	return httpapi.NothingKept[commandsForm]{Body: commandsForm{CommandsChanges: said.Commands.Changes, Summary: said.Commands.Summary}}
+func obeyed(said *Said) httpapi.NothingCreated[commandsForm] {
+	return httpapi.NothingCreated[commandsForm]{Body: commandsForm{CommandsChanges: said.Commands.Changes, Summary: said.Commands.Summary}}
 }
 
 // discussionForm is a discussion on the wire.

@@ -60,13 +60,13 @@ func bare(items any) (any, error) {
 // shaped is a type of the kit that answers in other forms than its own, or in none.
 type shaped interface{ forms() []reflect.Type }
 
-func (WithHeaders[T]) forms() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
-func (DryRun[T]) forms() []reflect.Type      { return []reflect.Type{reflect.TypeFor[T]()} }
-func (NothingKept[T]) forms() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
-func (Extended[T]) forms() []reflect.Type    { return []reflect.Type{reflect.TypeFor[T]()} }
-func (Later[R]) forms() []reflect.Type       { return []reflect.Type{reflect.TypeFor[R]()} }
-func (NoContentYet) forms() []reflect.Type   { return nil }
-func (Stream) forms() []reflect.Type         { return nil }
+func (WithHeaders[T]) forms() []reflect.Type    { return []reflect.Type{reflect.TypeFor[T]()} }
+func (DryRun[T]) forms() []reflect.Type         { return []reflect.Type{reflect.TypeFor[T]()} }
+func (NothingCreated[T]) forms() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
+func (Extended[T]) forms() []reflect.Type       { return []reflect.Type{reflect.TypeFor[T]()} }
+func (Later[R]) forms() []reflect.Type          { return []reflect.Type{reflect.TypeFor[R]()} }
+func (NothingAvailable) forms() []reflect.Type  { return nil }
+func (Stream) forms() []reflect.Type            { return nil }
 
 // formsOf are the types that documents show for a type.
 func formsOf(t reflect.Type) (all []reflect.Type) {

@@ -31,8 +31,8 @@ func TestAnEitherIsWrittenAsTheFormThatItHolds(t *testing.T) {
 			return Either[cat, DryRun[dog]]{}.Other(DryRun[dog]{dog{"<rex>"}}), nil
 		})
 	told := Do(Spec{Route: "POST /tell", Needs: access.Anyone, Status: http.StatusCreated},
-		func(context.Context, Call[None, struct{}]) (Either[cat, NothingKept[dog]], error) {
-			return Either[cat, NothingKept[dog]]{}.Other(NothingKept[dog]{dog{"rex"}}), nil
+		func(context.Context, Call[None, struct{}]) (Either[cat, NothingCreated[dog]], error) {
+			return Either[cat, NothingCreated[dog]]{}.Other(NothingCreated[dog]{dog{"rex"}}), nil
 		})
 	d := open(t, tried, told,
 		answer("GET /one", pet{}.One(cat{9})),
@@ -98,7 +98,7 @@ func TestDocumentsShowTheFormsOfAReply(t *testing.T) {
 		{pet{}, []reflect.Type{reflect.TypeFor[cat](), reflect.TypeFor[dog]()}},
 		{Either[pet, DryRun[int]]{}, []reflect.Type{reflect.TypeFor[cat](), reflect.TypeFor[dog](), reflect.TypeFor[int]()}},
 		{Either[cat, Stream]{}, []reflect.Type{reflect.TypeFor[cat]()}},
-		{Later[WithHeaders[Either[cat, NoContentYet]]]{}, []reflect.Type{reflect.TypeFor[cat]()}},
+		{Later[WithHeaders[Either[cat, NothingAvailable]]]{}, []reflect.Type{reflect.TypeFor[cat]()}},
 		{WithHeaders[Extended[dog]]{}, []reflect.Type{reflect.TypeFor[dog]()}},
 		{Stream{}, nil},
 	} {

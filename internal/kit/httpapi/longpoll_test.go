@@ -38,7 +38,7 @@ func (p *patient) endpoint() Endpoint {
 }
 
 // heard is what is said in the end, or nothing after all.
-type heard = WithHeaders[Either[string, NoContentYet]]
+type heard = WithHeaders[Either[string, NothingAvailable]]
 
 func (p *patient) wait() (reply Later[heard]) {
 	return reply.Wait(Wait[heard]{
@@ -52,9 +52,9 @@ func (p *patient) wait() (reply Later[heard]) {
 			case error:
 				return reply, said
 			case string:
-				return reply.Now(heard{Body: Either[string, NoContentYet]{}.One(said)}), nil
-			case NoContentYet:
-				return reply.Now(heard{Body: Either[string, NoContentYet]{}.Other(said), Header: map[string]string{"X-Own": "1"}}), nil
+				return reply.Now(heard{Body: Either[string, NothingAvailable]{}.One(said)}), nil
+			case NothingAvailable:
+				return reply.Now(heard{Body: Either[string, NothingAvailable]{}.Other(said), Header: map[string]string{"X-Own": "1"}}), nil
 			}
 			return p.wait(), nil
 		},
@@ -93,7 +93,7 @@ func TestARequestThatWaitsIsAnsweredWhenThereIsSomethingToSay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPatient(time.Hour, nil, "here", fault.New(fault.Conflict), NoContentYet{})
+			p := newPatient(time.Hour, nil, "here", fault.New(fault.Conflict), NothingAvailable{})
 			url := ways(t, open(t, p.endpoint()))
 			ask := func(wakes int) (*http.Response, string) {
 				t.Helper()

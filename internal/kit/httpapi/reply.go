@@ -16,14 +16,16 @@ import (
 	"stithy/internal/platform/fairshare"
 )
 
-// NoContent is the reply of an endpoint that has nothing to say.
+// NoContent is an empty reply: 204, or the status that the endpoint declares if
+// that is not 200.
 type NoContent struct{}
 
-// EmptyBody is the body of a reply that says all in its headers.
+// EmptyBody is an empty reply with the endpoint's own status, 200 included.
 type EmptyBody struct{}
 
-// NoContentYet is the reply of an endpoint that would give something and has none.
-type NoContentYet struct{}
+// NothingAvailable is 204 from an endpoint that otherwise returns a body, such
+// as a runner's request for a job.
+type NothingAvailable struct{}
 
 // DryRun is the reply of an endpoint that creates, when it was only asked
 // whether it could.
@@ -31,10 +33,11 @@ type DryRun[T any] struct{ Body T }
 
 func (d DryRun[T]) instead() (int, any) { return http.StatusOK, d.Body }
 
-// NothingKept is the reply of an endpoint that creates, when it did as it was told and there was nothing to create.
-type NothingKept[T any] struct{ Body T }
+// NothingCreated is 202 from a creating endpoint that carried out the request
+// without creating anything.
+type NothingCreated[T any] struct{ Body T }
 
-func (n NothingKept[T]) instead() (int, any) { return http.StatusAccepted, n.Body }
+func (n NothingCreated[T]) instead() (int, any) { return http.StatusAccepted, n.Body }
 
 // Accepted is the body of a reply whose work goes on after the answer.
 type Accepted struct {
@@ -66,13 +69,6 @@ func (d Date) MarshalJSON() ([]byte, error) {
 // Day is an optional day.
 func Day(t *time.Time) *Date { return (*Date)(t) }
 
-// put keeps a buffer for the next answer, unless it is one of the few that are large.
-func (b *buffers) put(used *buffer) {
-	if used.Cap() <= largeAnswer {
-		b.pool.Put(used)
-	}
-}
-
 type buffer struct {
 	bytes.Buffer
 	enc *json.Encoder
@@ -87,6 +83,13 @@ func newBuffers() *buffers {
 		b.enc = json.NewEncoder(&b.Buffer)
 		return b
 	}}}
+}
+
+// put keeps a buffer for the next answer, unless it is one of the few that are large.
+func (b *buffers) put(used *buffer) {
+	if used.Cap() <= largeAnswer {
+		b.pool.Put(used)
+	}
 }
 
 // write presents what a handler returned.
@@ -119,7 +122,7 @@ func writeV4(ctx context.Context, x *Request, reply any) error {
 	if n, ok := reply.(interface{ instead() (int, any) }); ok {
 		status, reply = n.instead()
 	}
-	if _, none := reply.(NoContentYet); none {
+	if _, none := reply.(NothingAvailable); none {
 		x.W.WriteHeader(http.StatusNoContent)
 		return nil
 	}
@@ -172,14 +175,16 @@ func writeV4(ctx context.Context, x *Request, reply any) error {
 	return nil
 }
 
-// A large answer is held until its client has read it. There are so many at a time, of which one caller has half.
+// A large reply stays in memory until the client has read it, so at most
+// largeAnswers are sent at once, and one caller may have at most half of them.
 const (
-	largeAnswer  = 512 << 10 // bytes, from which an answer is one
+	largeAnswer  = 512 << 10 // bytes; replies above this are large
 	largeAnswers = 32
 	largeWait    = time.Second
 )
 
-// takeLarge waits for its turn to give a large answer. It waits little, as the answer is there meanwhile.
+// takeLarge waits briefly for a slot: the encoded reply is held in memory while
+// it waits.
 func (x *Request) takeLarge(ctx context.Context) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(fairshare.With(ctx, x.Actor.Caller()), largeWait)
 	defer cancel()
