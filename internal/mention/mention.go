@@ -49,7 +49,7 @@ func (t text) noteID() *int64 {
 	return &t.Note.ID
 }
 
-// names are those of people and groups, each once and in small letters, and whether it is addressed.
+// names are those of people and groups, each once and in lower case, and whether it is addressed.
 type names struct {
 	all    []string
 	direct map[string]bool

@@ -44,14 +44,14 @@ func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
 func (s *Service) today() time.Time { return s.deps.Clock.Now().UTC() }
 
-// OnIssue reads the description of an issue that comes or changes.
+// OnIssue records what a new or changed description of an issue mentions and refers to.
 func (s *Service) OnIssue(ctx context.Context, tx pgx.Tx, e issue.Event) error {
 	t := text{By: e.By, At: e.At, Project: e.Project, Issue: &e.Issue}
 	switch e.Action {
 	case issue.Created:
-		return s.read(ctx, tx, t, "", written(e.Issue.Description))
+		return s.update(ctx, tx, t, "", written(e.Issue.Description))
 	case issue.Updated:
-		return s.read(ctx, tx, t, written(e.Before.Description), written(e.Issue.Description))
+		return s.update(ctx, tx, t, written(e.Before.Description), written(e.Issue.Description))
 	case issue.Moved:
 		_, err := tx.Exec(ctx, sqlMove, e.Issue.ID, e.Other.ID)
 		return err
@@ -69,64 +69,69 @@ func written(description *string) string {
 	return *description
 }
 
-// OnNote reads a comment that comes or changes. One that goes takes along whom it names.
+// OnNote records what a new or changed comment mentions and refers to. Deleting a note deletes its mentions with it (foreign key).
 func (s *Service) OnNote(ctx context.Context, tx pgx.Tx, e note.Event) error {
 	t := text{By: e.By, At: e.At, Project: e.Project, Issue: &e.Issue, Note: &e.Note}
 	switch e.Action {
 	case note.Created:
-		return s.read(ctx, tx, t, "", e.Note.Body)
+		return s.update(ctx, tx, t, "", e.Note.Body)
 	case note.Updated:
-		return s.read(ctx, tx, t, e.Before, e.Note.Body)
+		return s.update(ctx, tx, t, e.Before, e.Note.Body)
 	}
 	return nil
 }
 
-// read finds what a text names that was another before.
-func (s *Service) read(ctx context.Context, tx pgx.Tx, t text, before, after string) error {
+// update compares a text with its earlier version and records the mentions and references that changed.
+func (s *Service) update(ctx context.Context, tx pgx.Tx, t text, before, after string) error {
 	if before == after {
 		return nil
 	}
-	was, err := markdown.References(ctx, before)
+	oldRefs, err := markdown.References(ctx, before)
 	if err != nil {
 		return err
 	}
-	is, err := markdown.References(ctx, after)
+	newRefs, err := markdown.References(ctx, after)
 	if err != nil {
 		return err
 	}
-	if err := s.mentions(ctx, tx, t, namesOf(was), namesOf(is)); err != nil {
+	if err := s.updateMentions(ctx, tx, t, namesOf(oldRefs), namesOf(newRefs)); err != nil {
 		return err
 	}
-	return s.references(ctx, tx, t, slices.DeleteFunc(is, func(r markdown.Reference) bool { return r.Kind != markdown.Issue || slices.Contains(was, r) }))
+	added := slices.DeleteFunc(newRefs, func(r markdown.Reference) bool { return r.Kind != markdown.Issue || slices.Contains(oldRefs, r) })
+	return s.addBacklinks(ctx, tx, t, added)
 }
 
-// mentions keeps whom a text names, and tells of those who are new.
-func (s *Service) mentions(ctx context.Context, tx pgx.Tx, t text, was, is names) error {
-	if is.same(was) {
+// updateMentions records whom a text mentions, subscribes those who are new to the issue and publishes them.
+func (s *Service) updateMentions(ctx context.Context, tx pgx.Tx, t text, oldNames, newNames names) error {
+	if newNames.same(oldNames) {
 		return nil
 	}
-	all, err := s.named(ctx, tx, t, was, is)
+	all, err := s.named(ctx, tx, t, oldNames, newNames)
 	if err != nil {
 		return err
 	}
-	may, err := s.readers(ctx, tx, t.Project, t.Issue, t.internal(), all.ids())
+	readerIDs, err := s.readers(ctx, tx, t.Project, t.Issue, t.internal(), all.ids())
 	if err != nil {
 		return err
 	}
-	had, err := earlier(ctx, tx, t)
+	recorded, err := earlier(ctx, tx, t)
 	if err != nil {
 		return err
 	}
-	named := all.among(may)
-	gone := slices.DeleteFunc(slices.Clone(had), func(id int64) bool { return slices.Contains(named.ids(), id) })
-	for sql, ids := range map[string][]int64{sqlForget: gone, sqlRemember: named.without(had).ids()} {
-		if len(ids) > 0 {
-			if _, err := tx.Exec(ctx, sql, t.Issue.ID, t.noteID(), ids); err != nil {
-				return err
-			}
+	mentioned := all.among(readerIDs)
+	removed := slices.DeleteFunc(slices.Clone(recorded), func(id int64) bool { return slices.Contains(mentioned.ids(), id) })
+	if len(removed) > 0 {
+		if _, err := tx.Exec(ctx, sqlForget, t.Issue.ID, t.noteID(), removed); err != nil {
+			return err
 		}
 	}
-	fresh := named.without(had).fresh()
+	added := mentioned.without(recorded)
+	if len(added) > 0 {
+		if _, err := tx.Exec(ctx, sqlRemember, t.Issue.ID, t.noteID(), added.ids()); err != nil {
+			return err
+		}
+	}
+	fresh := added.fresh()
 	if len(fresh) == 0 {
 		return nil
 	}
@@ -136,7 +141,7 @@ func (s *Service) mentions(ctx context.Context, tx pgx.Tx, t text, was, is names
 	return s.deps.Bus.Publish(ctx, tx, Event{By: t.By, At: t.At, Project: t.Project, Issue: t.Issue, Note: t.Note, People: fresh})
 }
 
-// earlier are the people whom a text named before.
+// earlier returns the people who are recorded as mentioned in a text.
 func earlier(ctx context.Context, tx pgx.Tx, t text) ([]int64, error) {
 	if t.Note != nil {
 		return postgres.Values[int64](ctx, tx, sqlInNote, t.Note.ID)
@@ -144,21 +149,22 @@ func earlier(ctx context.Context, tx pgx.Tx, t text) ([]int64, error) {
 	return postgres.Values[int64](ctx, tx, sqlMentioned, t.Issue.ID)
 }
 
-// named are the people whom names stand for: themselves first, then members of groups that the author sees, then of the project.
-func (s *Service) named(ctx context.Context, tx pgx.Tx, t text, was, is names) (all people, err error) {
-	if len(is.all) == 0 {
+// named resolves names to people: usernames first, then, in the order of the text, members of groups that the author can see; "all" stands for the
+// project's members.
+func (s *Service) named(ctx context.Context, tx pgx.Tx, t text, oldNames, newNames names) (all people, err error) {
+	if len(newNames.all) == 0 {
 		return nil, nil
 	}
 	rows, err := postgres.All[struct {
 		ID   int64
 		Name string
-	}](ctx, tx, sqlNamed, is.all)
+	}](ctx, tx, sqlNamed, newNames.all)
 	if err != nil {
 		return nil, err
 	}
-	rest := slices.Clone(is.all)
+	rest := slices.Clone(newNames.all)
 	for _, r := range rows {
-		all.add(r.ID, is.direct[r.Name], was.has(r.Name))
+		all.add(r.ID, newNames.direct[r.Name], oldNames.has(r.Name))
 		rest = slices.DeleteFunc(rest, func(name string) bool { return name == r.Name })
 	}
 	for n, name := range rest {
@@ -170,13 +176,13 @@ func (s *Service) named(ctx context.Context, tx pgx.Tx, t text, was, is names) (
 			return nil, err
 		}
 		for _, id := range members {
-			all.add(id, is.direct[name], was.has(name))
+			all.add(id, newNames.direct[name], oldNames.has(name))
 		}
 	}
 	return all, nil
 }
 
-// members are the first people of a group that the author of a text sees, or of the project if they are in it.
+// members returns at most maxPeople members of a group that the author of a text sees, or of the project if the author is one of them.
 func (s *Service) members(ctx context.Context, tx pgx.Tx, t text, name string) ([]int64, error) {
 	if name == everyone {
 		if t.Project.Role < access.Guest {
@@ -201,7 +207,7 @@ func (s *Service) members(ctx context.Context, tx pgx.Tx, t text, name string) (
 	return postgres.Values[int64](ctx, tx, sqlMembers, route.NamespaceID, s.today(), maxPeople)
 }
 
-// readers are those of some people who may read an issue of a project, and internal notes about it where those are meant, as they stand there now.
+// readers returns those of some people who may read an issue of a project and, if internal is true, the internal notes about it.
 func (s *Service) readers(ctx context.Context, q postgres.Querier, p *project.Project, i *issue.Issue, internal bool, ids []int64) ([]int64, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -211,19 +217,23 @@ func (s *Service) readers(ctx context.Context, q postgres.Querier, p *project.Pr
 		return nil, err
 	}
 	roles, err := grant.RolesOnProject(ctx, q, ids, p.ID, s.today())
-	may := []int64{}
+	if err != nil {
+		return nil, err
+	}
+	readerIDs := []int64{}
 	for _, u := range accounts {
 		them, there := access.Actor{Person: u.Person()}, *p
 		there.Role = roles[u.ID]
 		if issue.RightsOf(them, &there, i).Read && (!internal || access.Holds(them, access.ReadInternalNotes, there.Target())) {
-			may = append(may, u.ID)
+			readerIDs = append(readerIDs, u.ID)
 		}
 	}
-	return may, err
+	return readerIDs, nil
 }
 
-// references notes at the issues that a text names that it does. What an internal note names is not told, nor what the author may not comment on.
-func (s *Service) references(ctx context.Context, tx pgx.Tx, t text, refs []markdown.Reference) error {
+// addBacklinks adds a system note "mentioned in …" to every issue that the text refers to. Internal notes add none, and neither do references to projects
+// in which the author may not comment.
+func (s *Service) addBacklinks(ctx context.Context, tx pgx.Tx, t text, refs []markdown.Reference) error {
 	if len(refs) == 0 || t.internal() || !t.By.SignedIn() {
 		return nil
 	}
@@ -256,7 +266,7 @@ func (s *Service) references(ctx context.Context, tx pgx.Tx, t text, refs []mark
 	return nil
 }
 
-// projects are those of some references, by their paths in small letters, as the author of the text stands in them.
+// projects returns the projects of some references that the author of the text sees, with the author's roles, keyed by their paths in lower case.
 func (s *Service) projects(ctx context.Context, tx pgx.Tx, t text, refs []markdown.Reference) (map[string]*project.Project, error) {
 	byPath, ids := map[string]*project.Project{"": t.Project}, map[string]int64{}
 	for _, r := range refs {
@@ -282,28 +292,31 @@ func (s *Service) projects(ctx context.Context, tx pgx.Tx, t text, refs []markdo
 		asked = append(asked, id)
 	}
 	rows, err := postgres.All[project.Project](ctx, tx, sqlProjects, t.By.ID(), s.today(), asked)
+	if err != nil {
+		return nil, err
+	}
 	for path, id := range ids {
 		if n := slices.IndexFunc(rows, func(p project.Project) bool { return p.ID == id }); n >= 0 && access.Sees(t.By, rows[n].Target()) {
 			byPath[path] = &rows[n]
 		}
 	}
-	return byPath, err
+	return byPath, nil
 }
 
-// Participants reads one page of the people who take part in an issue and may read it: its author, whom it is given to, who said something, and who is
-// named, as far as the reader may know. They are ordered by id; further ones than the first thousand are not listed.
+// Participants reads one page of the people who take part in an issue and may read it: its author, its assignees, whoever commented on it
+// and whoever is mentioned, as far as the reader may know. They are ordered by id; further ones than the first thousand are not listed.
 func (s *Service) Participants(ctx context.Context, a access.Actor, at note.Place, req paging.Request) (paging.Result[user.Brief], error) {
 	internal := access.Holds(a, access.ReadInternalNotes, at.Target())
 	ids, err := postgres.Values[int64](ctx, s.deps.DB, sqlParticipants, at.Issue.ID, internal)
 	if err != nil {
 		return paging.Result[user.Brief]{}, err
 	}
-	may, err := s.readers(ctx, s.deps.DB, at.Project, at.Issue, false, ids)
+	readerIDs, err := s.readers(ctx, s.deps.DB, at.Project, at.Issue, false, ids)
 	if err != nil {
 		return paging.Result[user.Brief]{}, err
 	}
-	slices.Sort(may)
-	page := paging.Cut(may, req)
+	slices.Sort(readerIDs)
+	page := paging.Cut(readerIDs, req)
 	briefs, err := s.deps.Users.Briefs(ctx, page.Items...)
 	return paging.Map(page, func(id int64) user.Brief { return briefs[id] }), err
 }
