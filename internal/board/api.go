@@ -89,7 +89,7 @@ func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[*owner.Own
 }
 
 func (s *Service) handleCreateOfGroup(ctx context.Context, call httpapi.Call[*owner.Owner, createParams]) (boardForm, error) {
-	if !s.paid() {
+	if !s.enterprise() {
 		return boardForm{}, fault.New(fault.NotFound)
 	}
 	return s.handleCreate(ctx, call)
@@ -110,7 +110,7 @@ func (s *Service) handleDelete(ctx context.Context, call httpapi.Call[*owner.Own
 }
 
 func (s *Service) handleDeleteOfGroup(ctx context.Context, call httpapi.Call[*owner.Owner, boardRef]) (httpapi.NoContent, error) {
-	if !s.paid() {
+	if !s.enterprise() {
 		return httpapi.NoContent{}, fault.New(fault.NotFound)
 	}
 	return s.handleDelete(ctx, call)
@@ -177,8 +177,8 @@ type addListParams struct {
 }
 
 // subject wants one thing that the list stands for: a label where there is nothing else to choose from.
-func (p addListParams) subject(paid bool) (Subject, error) {
-	if !paid {
+func (p addListParams) subject(enterprise bool) (Subject, error) {
+	if !enterprise {
 		if p.LabelID.Ptr() == nil {
 			return Subject{}, fault.WithMessage(fault.BadParams, "label_id is missing")
 		}
@@ -200,7 +200,7 @@ func (p addListParams) subject(paid bool) (Subject, error) {
 }
 
 func (s *Service) handleAddList(ctx context.Context, call httpapi.Call[*owner.Owner, addListParams]) (listForm, error) {
-	subject, err := call.Params.subject(s.paid())
+	subject, err := call.Params.subject(s.enterprise())
 	if err != nil {
 		return listForm{}, err
 	}

@@ -84,7 +84,7 @@ func (s *Service) forms(ctx context.Context, viewer access.Actor, o *owner.Owner
 	} else {
 		shown.Group = &groupForm{ID: o.Group.ID, WebURL: s.deps.ExternalURL + "/groups/" + o.Group.FullPath, Name: o.Group.Name}
 	}
-	if s.paid() {
+	if s.enterprise() {
 		shown.scopeFields = &scopeFields{Labels: []label.Details{}}
 	}
 	return func(b Board) boardForm {
@@ -130,7 +130,7 @@ func (s *Service) listForms(ctx context.Context, o *owner.Owner, all ...List) (f
 	milestones, err := s.deps.Milestones.Forms(ctx, m.MilestoneIDs, func(int64) string { return o.Path })
 	return func(l List) listForm {
 		f := listForm{ID: l.ID, Position: l.Position}
-		if s.paid() {
+		if s.enterprise() {
 			f.limitFields = &limitFields{}
 		}
 		if l.LabelID != nil {

@@ -41,7 +41,7 @@ func (s *Service) Issues(
 	return s.deps.Issues.List(ctx, by, issue.Scope{Project: o.Project, Group: o.Group}, f, req)
 }
 
-// Move puts an issue into a list of a board, for who may plan it: what it is sorted by, its state and its place change together.
+// Move puts an issue into a list of a board, for an actor who may plan it: what it is sorted by, its state and its place change together.
 func (s *Service) Move(ctx context.Context, by access.Actor, o *owner.Owner, b *Board, d Drop) (*issue.Issue, error) {
 	i, p, err := s.deps.Issues.FindByID(ctx, by, d.IssueID)
 	if err != nil {

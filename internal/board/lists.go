@@ -223,7 +223,7 @@ func (s *Service) OnMilestone(ctx context.Context, tx pgx.Tx, e milestone.Event)
 	case e.Action == milestone.Deleted:
 		return drop(ctx, tx, sqlLockByMilestones, []int64{e.Milestone.ID}, sqlDropMilestone, e.Milestone.ID)
 	case e.Action == milestone.Promoted && len(e.Merged) > 0:
-		return follow(ctx, tx, e.Merged, e.Milestone.ID, sqlEndMilestones, sqlLockByMilestones, sqlDropDoubleMilestones, sqlReplanned)
+		return follow(ctx, tx, e.Merged, e.Milestone.ID, sqlEndMilestones, sqlLockByMilestones, sqlDropDoubleMilestones, sqlReplan)
 	}
 	return nil
 }

@@ -56,8 +56,8 @@ where l.board_id = o.board_id and l.position > o.position and (l.label_id = any(
 delete from board_lists l using board_lists o
 where l.board_id = o.board_id and l.position > o.position and (l.milestone_id = any($1::bigint[]) or l.milestone_id = $2)
 	and (o.milestone_id = any($1::bigint[]) or o.milestone_id = $2)`
-	sqlRelabel   = `update board_lists set label_id = $2 where label_id = any($1::bigint[])`
-	sqlReplanned = `update board_lists set milestone_id = $2 where milestone_id = any($1::bigint[])`
+	sqlRelabel = `update board_lists set label_id = $2 where label_id = any($1::bigint[])`
+	sqlReplan  = `update board_lists set milestone_id = $2 where milestone_id = any($1::bigint[])`
 
 	sqlDropLabel     = `delete from board_lists where label_id = $1`
 	sqlDropMilestone = `delete from board_lists where milestone_id = $1`

@@ -46,8 +46,8 @@ func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
 var errMissing = fault.WithMessage(fault.NotFound, "404 Not found")
 
-// paid reports whether lists may stand for milestones and people, and groups have several boards.
-func (s *Service) paid() bool { return s.deps.Settings.Instance().Enterprise() }
+// enterprise reports whether lists may stand for milestones and people, and groups have several boards.
+func (s *Service) enterprise() bool { return s.deps.Settings.Instance().Enterprise() }
 
 // Find reads a board of an owner.
 func (s *Service) Find(ctx context.Context, of bus.Entity, id int64) (*Board, error) {
@@ -69,7 +69,7 @@ func (s *Service) List(ctx context.Context, of bus.Entity, req paging.Request) (
 	return paging.Fetch[Board](ctx, s.deps.DB, l, req, nil)
 }
 
-// First reads the first board of an owner. Where nobody made one it is not there yet, and has no id and no lists.
+// First reads the oldest board of an owner. If there is none, it returns an unsaved default board with ID 0.
 func (s *Service) First(ctx context.Context, of bus.Entity) (*Board, error) {
 	namespaceID, projectID := owner.Keys(of)
 	b, err := found(postgres.One[Board](ctx, s.deps.DB, sqlFirst, namespaceID, projectID))
@@ -96,9 +96,9 @@ func (s *Service) Create(ctx context.Context, by access.Actor, of bus.Entity, na
 	return s.create(ctx, by, of, name, func(pgx.Tx) (*Board, error) { return nil, nil })
 }
 
-// create makes a board unless there is one that will do. One at a time is made in a tree, so that they can be counted.
+// create inserts a board, unless existing returns one to use. The lock on the top-level group's names makes counting against maxBoards safe.
 func (s *Service) create(
-	ctx context.Context, by access.Actor, of bus.Entity, name string, instead func(pgx.Tx) (*Board, error),
+	ctx context.Context, by access.Actor, of bus.Entity, name string, existing func(pgx.Tx) (*Board, error),
 ) (*Board, error) {
 	b := &Board{Name: name}
 	if err := b.check(); err != nil {
@@ -108,7 +108,7 @@ func (s *Service) create(
 		if _, err := owner.LockNames(ctx, tx, of); err != nil {
 			return err
 		}
-		there, err := instead(tx)
+		there, err := existing(tx)
 		if err != nil || there != nil {
 			b = there
 			return err
@@ -147,8 +147,10 @@ func lock(ctx context.Context, tx pgx.Tx, of bus.Entity, id int64) (*Board, erro
 }
 
 // Update changes a board of an owner.
-func (s *Service) Update(ctx context.Context, by access.Actor, of bus.Entity, id int64, c Change) (b *Board, err error) {
-	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+func (s *Service) Update(ctx context.Context, by access.Actor, of bus.Entity, id int64, c Change) (*Board, error) {
+	var b *Board
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		var err error
 		if b, err = lock(ctx, tx, of, id); err != nil {
 			return err
 		}

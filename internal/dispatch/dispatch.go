@@ -1,5 +1,5 @@
 // Package dispatch hands pending jobs to runners and listens to them until
-// they are done: the queue and its queues, claims, long polling, what a runner
+// they are done: the queue and its lanes, claims, long polling, what a runner
 // gets of a job, the runner protocol, the tokens of running jobs and which
 // projects they open, and jobs that nobody is heard of any more.
 //
@@ -22,13 +22,13 @@ import (
 // RunnerMatch is what counts of a runner that asks for a job. Runners that are equal
 // in it may take the same jobs.
 type RunnerMatch struct {
-	Scopes    []int64  // whose runner it is, sorted; see Queue.Serves
+	Scopes    []int64  // whose runner it is, sorted; see Lane.Serves
 	Tags      []string // sorted
 	Untagged  bool     // takes jobs without tags
 	Protected bool     // takes jobs of protected refs only
 }
 
-// Scopes of runners, as queues name them.
+// Scopes of runners, as lanes name them.
 const instance int64 = 0
 
 // OfInstance is the scope of the instance's runners.
@@ -67,8 +67,9 @@ func (s *RunnerMatch) key() string {
 	return b.String()
 }
 
-// Queue holds the pending jobs of one project that the same runners may take.
-type Queue struct {
+// Lane is the pending jobs of one project with the same tags and protection
+// (table job_lanes); its jobs are rows of job_queue. pendingJobs is all lanes.
+type Lane struct {
 	ID        int64
 	ProjectID int64
 	Tags      []string
@@ -76,9 +77,9 @@ type Queue struct {
 	Serves    []int64 // whose runners: 0 is the instance, positive a group, negative a project
 }
 
-// takes says whether a match may take the jobs of a queue. The statement that
-// ranks queues says the same in SQL.
-func (s *RunnerMatch) takes(l *Queue) bool {
+// takes says whether a match may take the jobs of a lane. The statement that
+// ranks lanes says the same in SQL.
+func (s *RunnerMatch) takes(l *Lane) bool {
 	switch {
 	case s.Protected && !l.Protected:
 		return false

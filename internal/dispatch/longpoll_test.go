@@ -21,11 +21,11 @@ func TestANewJobWakesOneAndNotAll(t *testing.T) {
 	for range 100 {
 		all = append(all, h.join(RunnerMatch{Scopes: OfInstance(), Untagged: true}))
 	}
-	h.heard(&Queue{ID: 1, Serves: []int64{instance, 7}})
+	h.heard(&Lane{ID: 1, Serves: []int64{instance, 7}})
 	if got := h.waiting(); got != 99 {
 		t.Errorf("%d still wait", got)
 	}
-	if all[0].queue == nil {
+	if all[0].lane == nil {
 		t.Error("not the first who came")
 	}
 }
@@ -34,13 +34,13 @@ func TestWhoIsWokenAndGoesPassesItOn(t *testing.T) {
 	t.Parallel()
 	h := newWaitlist("e")
 	first, second := h.join(RunnerMatch{Scopes: OfGroup(7), Untagged: true}), h.join(RunnerMatch{Scopes: OfInstance(), Untagged: true})
-	queue := &Queue{ID: 1, Serves: []int64{7, instance}}
-	h.heard(queue)
+	lane := &Lane{ID: 1, Serves: []int64{7, instance}}
+	h.heard(lane)
 	first.leave()
-	if got := second.queue; got != queue {
+	if got := second.lane; got != lane {
 		t.Error("it was lost")
 	}
-	if h.wake(queue) || h.waiting() != 0 || len(h.byScope) != 0 || len(h.groups) != 0 {
+	if h.wake(lane) || h.waiting() != 0 || len(h.byScope) != 0 || len(h.groups) != 0 {
 		t.Error("the waitlist remembers who has gone")
 	}
 }
@@ -49,7 +49,7 @@ func TestWhoLooksInVainMissesNothingMeanwhile(t *testing.T) {
 	t.Parallel()
 	h := newWaitlist("e")
 	w := h.join(RunnerMatch{Scopes: OfInstance(), Untagged: true})
-	first, second := &Queue{ID: 1, Serves: []int64{instance}}, &Queue{ID: 2, Serves: []int64{instance}}
+	first, second := &Lane{ID: 1, Serves: []int64{instance}}, &Lane{ID: 2, Serves: []int64{instance}}
 	h.heard(first)
 	if got := w.again(); got != first {
 		t.Fatalf("woken for %+v", got)
@@ -80,7 +80,7 @@ func TestTheCursorChangesWithJobsThatTheRunnerCouldTake(t *testing.T) {
 	h := newWaitlist("e")
 	s, other := RunnerMatch{Scopes: OfProjects([]int64{1, 2})}, RunnerMatch{Scopes: OfGroup(9)}
 	before, otherBefore := h.cursor(&s), h.cursor(&other)
-	h.heard(&Queue{Serves: []int64{-2, 5, instance}})
+	h.heard(&Lane{Serves: []int64{-2, 5, instance}})
 	if h.cursor(&s) == before {
 		t.Error("the same cursor after a new job")
 	}
@@ -119,7 +119,7 @@ func TestNobodyIsForgottenInTheWaitlist(t *testing.T) {
 				}
 			},
 			"wake": func(t *rapid.T) {
-				l := &Queue{
+				l := &Lane{
 					Tags: some("wants "), Protected: rapid.Bool().Draw(t, "of protected"),
 					Serves: rapid.SampledFrom([][]int64{{-4, 0, 3}, {-5}, {-4, 3}, {0}}).Draw(t, "serves"),
 				}
@@ -133,7 +133,7 @@ func TestNobodyIsForgottenInTheWaitlist(t *testing.T) {
 					t.Fatalf("%d could take it", able)
 				}
 				for w, s := range waiting {
-					if w.queue == nil {
+					if w.lane == nil {
 						continue
 					}
 					if !s.takes(w.again()) {
@@ -168,8 +168,8 @@ func TestAJobOfAnotherNodeIsHeardOf(t *testing.T) {
 		put(t, q, id, p.ID, false)
 		select {
 		case <-woken:
-			if queue := w.again(); queue.ProjectID != p.ID {
-				t.Errorf("woken for %+v", queue)
+			if lane := w.again(); lane.ProjectID != p.ID {
+				t.Errorf("woken for %+v", lane)
 			}
 			return
 		case <-time.After(50 * time.Millisecond):
@@ -190,13 +190,13 @@ func TestAMissedJobIsFoundByLooking(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if look(); w.queue != nil {
+	if look(); w.lane != nil {
 		t.Error("woken for a project that does not want it")
 	}
 	if _, err := q.db.Exec(t.Context(), `update projects set settings = '{}' where id = $1`, p.ID); err != nil {
 		t.Fatal(err)
 	}
-	if look(); w.queue == nil {
+	if look(); w.lane == nil {
 		t.Error("not woken after the project changed its mind")
 	}
 }

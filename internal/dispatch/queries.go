@@ -5,22 +5,22 @@ const serves = `(array[-p.id]
 	|| case when coalesce((p.settings->>'shared_runners_enabled')::boolean, true) then array[0::bigint] else '{}' end
 	|| case when coalesce((p.settings->>'group_runners_enabled')::boolean, true) then n.lineage else '{}' end)`
 
-const queueColumns = `l.id, l.project_id, l.tags, l.protected, l.serves`
+const laneColumns = `l.id, l.project_id, l.tags, l.protected, l.serves`
 
-// Queues of pending jobs. The table of queues is called job_lanes.
+// Lanes of pending jobs, and the jobs in them.
 const (
-	sqlQueue = `select ` + queueColumns + ` from job_lanes l where l.id = $1`
+	sqlLane = `select ` + laneColumns + ` from job_lanes l where l.id = $1`
 
-	sqlFindQueue = `select l.id from job_lanes l where l.project_id = $1 and l.protected = $2 and l.tags = $3`
+	sqlFindLane = `select l.id from job_lanes l where l.project_id = $1 and l.protected = $2 and l.tags = $3`
 
-	sqlAddQueue = `
+	sqlAddLane = `
 insert into job_lanes (project_id, protected, tags, serves, created_at)
 select p.id, $2, $3, ` + serves + `, $4 from projects p join namespaces n on n.id = p.namespace_id where p.id = $1
 on conflict (project_id, protected, tags) do nothing`
 
-	// What projects allow may have changed since their queues were made. Those
+	// What projects allow may have changed since their lanes were made. Those
 	// that have no jobs are left as they are.
-	sqlRefreshQueues = `
+	sqlRefreshLanes = `
 update job_lanes l set serves = now.serves
 from (
 	select p.id, ` + serves + ` as serves from projects p join namespaces n on n.id = p.namespace_id
@@ -37,12 +37,12 @@ where now.id = l.project_id and l.serves is distinct from now.serves`
 	// is no longer pending. Waiting for it would wait in a circle.
 	sqlDequeue = `delete from job_queue where job_id in (select job_id from job_queue where job_id = $1 for update skip locked)`
 
-	// The queues that a match may take from, with their oldest jobs. Runners of
+	// The lanes that a match may take from, with their oldest jobs. Runners of
 	// the instance serve the project first that they serve least; the count, one
 	// for each project, has an end, for beyond it nobody is starved.
 	sqlRank = `
 with mine as materialized (
-	select ` + queueColumns + `, h.job_id as head
+	select ` + laneColumns + `, h.job_id as head
 	from job_lanes l cross join lateral (select q.job_id from job_queue q where q.lane_id = l.id order by q.job_id limit 1) h
 	where l.serves && $1 and l.tags <@ $2 and (l.protected or not $3) and ($4 or l.tags <> '{}')
 ), busy as materialized (
@@ -51,29 +51,29 @@ with mine as materialized (
 	) as running
 	from (select distinct project_id from mine where $5) p
 )
-select ` + queueColumns + `, l.head, coalesce(b.running, 0) as running
+select ` + laneColumns + `, l.head, coalesce(b.running, 0) as running
 from mine l left join busy b on b.project_id = l.project_id
 order by running, l.head
 limit 1000`
 
 	// The claim: one statement, one job, once. What decides at the moment of
-	// hand-out comes with it, as it is now, and whether the queue has more.
+	// hand-out comes with it, as it is now, and whether the lane has more.
 	sqlTake = `
 with t as (
 	delete from job_queue where job_id = (
 		select q.job_id from job_queue q where q.lane_id = $1 order by q.job_id limit 1 for update skip locked
 	) returning job_id, queued_at
 )
-select t.job_id, t.queued_at, ` + serves + ` as serves, n.lineage, p.removal, coalesce(p.features->>'builds', 'enabled') = 'disabled' as off,
+select t.job_id, t.queued_at, ` + serves + ` as serves, n.lineage, p.removal, coalesce(p.features->>'builds', 'enabled') = 'disabled' as ci_disabled,
 	coalesce((p.settings->>'build_timeout')::bigint, 3600) as timeout,
 	(select count(*) from (select from job_runs r where r.project_id = p.id and r.on_instance and r.ended_at is null limit 5) r) as running,
 	exists (select from job_queue q where q.lane_id = $1 and q.job_id <> t.job_id) as more
 from t, projects p join namespaces n on n.id = p.namespace_id where p.id = $2`
 
 	sqlWaiting = `
-select ` + queueColumns + ` from job_lanes l where exists (select from job_queue q where q.lane_id = l.id) order by l.id limit 10000`
+select ` + laneColumns + ` from job_lanes l where exists (select from job_queue q where q.lane_id = l.id) order by l.id limit 10000`
 
-	sqlDropQueues = `
+	sqlDropLanes = `
 delete from job_lanes where id in (
 	select l.id from job_lanes l
 	where l.created_at < $1 and not exists (select from job_queue q where q.lane_id = l.id)

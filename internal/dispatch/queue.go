@@ -15,7 +15,7 @@ import (
 	"stithy/internal/platform/postgres"
 )
 
-// pendingJobs is the line of pending jobs.
+// pendingJobs is the queue of pending jobs: all lanes.
 type pendingJobs struct {
 	db    *postgres.DB
 	clock clock.Clock
@@ -31,19 +31,19 @@ func (q *pendingJobs) enqueue(ctx context.Context, tx pgx.Tx, jobID, projectID i
 	if tags == nil {
 		tags = []string{}
 	}
-	queue, err := postgres.Value[int64](ctx, tx, sqlFindQueue, projectID, protected, tags)
+	lane, err := postgres.Value[int64](ctx, tx, sqlFindLane, projectID, protected, tags)
 	if errors.Is(err, postgres.ErrNoRows) {
-		if _, err = tx.Exec(ctx, sqlAddQueue, projectID, protected, tags, q.clock.Now()); err == nil {
-			queue, err = postgres.Value[int64](ctx, tx, sqlFindQueue, projectID, protected, tags)
+		if _, err = tx.Exec(ctx, sqlAddLane, projectID, protected, tags, q.clock.Now()); err == nil {
+			lane, err = postgres.Value[int64](ctx, tx, sqlFindLane, projectID, protected, tags)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, sqlEnqueue, jobID, queue, q.clock.Now()); err != nil {
+	if _, err := tx.Exec(ctx, sqlEnqueue, jobID, lane, q.clock.Now()); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, sqlTell, strconv.FormatInt(queue, 10))
+	_, err = tx.Exec(ctx, sqlTell, strconv.FormatInt(lane, 10))
 	return err
 }
 
@@ -53,20 +53,20 @@ func (q *pendingJobs) dequeue(ctx context.Context, tx pgx.Tx, jobID int64) error
 	return err
 }
 
-// ranked is a queue as a match sees it.
+// ranked is a lane as a match sees it.
 type ranked struct {
-	Queue
+	Lane
 	Head    int64 // its oldest job
 	Running int64 // how many jobs of the project run on runners of the instance
 }
 
-// ranking is in which order runners of one kind serve the queues. It is kept for
+// ranking is in which order runners of one kind serve the lanes. It is kept for
 // a moment: where many runners ask at once, one look serves them all. Only the
 // order may be stale: that there is nothing is always looked up afresh.
 type ranking struct {
-	mu     sync.Mutex
-	at     time.Time
-	queues []ranked
+	mu    sync.Mutex
+	at    time.Time
+	lanes []ranked
 }
 
 const (
@@ -75,109 +75,112 @@ const (
 )
 
 // rankingOf finds or starts the ranking for runners that may take the same jobs.
-func (q *pendingJobs) rankingOf(s *RunnerMatch) *ranking {
+func (q *pendingJobs) rankingOf(m *RunnerMatch) *ranking {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	key := s.key()
-	l := q.rankings[key]
-	if l == nil {
+	key := m.key()
+	r := q.rankings[key]
+	if r == nil {
 		if q.rankings == nil || len(q.rankings) >= maxRankings {
 			q.rankings = map[string]*ranking{}
 		}
-		l = &ranking{}
-		q.rankings[key] = l
+		r = &ranking{}
+		q.rankings[key] = r
 	}
-	return l
+	return r
 }
 
-// best is the first queue of the ranking that was not tried. looked says that the
-// caller has seen a fresh ranking, so that an empty one means what it says.
-func (l *ranking) best(ctx context.Context, tx pgx.Tx, now time.Time, s *RunnerMatch, tried []int64, looked *bool) (queue Queue, found bool, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// best returns the best untried lane. If the cached ranking has none left, it is
+// read again once, when *mayRefresh is set. Reading it, which also happens when
+// it is older than rankingKept, clears the flag.
+func (r *ranking) best(ctx context.Context, tx pgx.Tx, now time.Time, m *RunnerMatch, tried []int64, mayRefresh *bool) (lane Lane, found bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for {
-		if age := now.Sub(l.at); age < 0 || age > rankingKept {
-			if l.queues, err = postgres.All[ranked](ctx, tx, sqlRank, s.Scopes, s.Tags, s.Protected, s.Untagged, s.fair()); err != nil {
-				return Queue{}, false, err
+		if age := now.Sub(r.at); age < 0 || age > rankingKept {
+			if r.lanes, err = postgres.All[ranked](ctx, tx, sqlRank, m.Scopes, m.Tags, m.Protected, m.Untagged, m.fair()); err != nil {
+				return Lane{}, false, err
 			}
-			l.at, *looked = now, true
+			r.at, *mayRefresh = now, false
 		}
 		var first *ranked
-		for i := range l.queues {
-			if r := &l.queues[i]; !slices.Contains(tried, r.ID) && (first == nil || r.before(first)) {
-				first = r
+		for i := range r.lanes {
+			if l := &r.lanes[i]; !slices.Contains(tried, l.ID) && (first == nil || l.before(first)) {
+				first = l
 			}
 		}
 		if first != nil {
-			return first.Queue, true, nil
+			return first.Lane, true, nil
 		}
-		if *looked {
-			return Queue{}, false, nil
+		if !*mayRefresh {
+			return Lane{}, false, nil
 		}
-		l.at = time.Time{}
+		r.at = time.Time{}
 	}
 }
 
-func (r *ranked) before(other *ranked) bool {
-	return cmp.Or(cmp.Compare(r.Running, other.Running), cmp.Compare(r.Head, other.Head)) < 0
+func (l *ranked) before(other *ranked) bool {
+	return cmp.Or(cmp.Compare(l.Running, other.Running), cmp.Compare(l.Head, other.Head)) < 0
 }
 
-// served notes that a job of a queue was taken, or, with none, that it had none
-// to take.
-func (l *ranking) served(s *RunnerMatch, queue Queue, jobID int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if jobID == 0 {
-		l.queues = slices.DeleteFunc(l.queues, func(r ranked) bool { return r.ID == queue.ID })
-		return
-	}
-	for i := range l.queues {
-		r := &l.queues[i]
-		if r.ID == queue.ID {
-			r.Head = jobID + 1
+// taken notes that a job of a lane was taken.
+func (r *ranking) taken(m *RunnerMatch, lane Lane, jobID int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.lanes {
+		l := &r.lanes[i]
+		if l.ID == lane.ID {
+			l.Head = jobID + 1 // a guess, corrected when the ranking is read again
 		}
-		if s.fair() && r.ProjectID == queue.ProjectID {
-			r.Running++
+		if m.fair() && l.ProjectID == lane.ProjectID {
+			l.Running++
 		}
 	}
+}
+
+// emptied notes that a lane had no job to take.
+func (r *ranking) emptied(lane Lane) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lanes = slices.DeleteFunc(r.lanes, func(l ranked) bool { return l.ID == lane.ID })
 }
 
 // taken is a job that a claim removed from the queue, with what its project
 // says at this moment.
 type taken struct {
-	JobID    int64
-	QueuedAt time.Time
-	Serves   []int64
-	Lineage  []int64
-	Removal  bool
-	Off      bool // it has no jobs any more
-	Timeout  int64
-	Running  int  // how many of its jobs runners of the instance have, up to 5
-	More     bool // jobs of the queue
+	JobID      int64
+	QueuedAt   time.Time
+	Serves     []int64 // whose runners may take it; see Lane.Serves
+	Lineage    []int64
+	Removal    bool  // the project is being deleted
+	CIDisabled bool  // CI/CD is switched off in the project
+	Timeout    int64 // seconds
+	Running    int   // how many of its jobs runners of the instance have, up to 5
+	More       bool  // the lane has further jobs
 }
 
 // take removes the next job that a match may have, in the transaction of the
-// claim. A job that another claim holds is passed over. hint is a queue to look
+// claim. A job that another claim holds is passed over. hint is a lane to look
 // into first, since something was heard of it.
-func (q *pendingJobs) take(ctx context.Context, tx pgx.Tx, s *RunnerMatch, hint *Queue) (t taken, queue Queue, found bool, err error) {
-	order := q.rankingOf(s)
+func (q *pendingJobs) take(ctx context.Context, tx pgx.Tx, m *RunnerMatch, hint *Lane) (t taken, lane Lane, found bool, err error) {
+	order := q.rankingOf(m)
 	var tried []int64
-	looked := hint != nil // who was woken for one queue looks at that one
+	mayRefresh := hint == nil // a runner woken for one lane tries that lane and the ranking as it is kept
 	for {
 		if hint != nil {
-			queue, hint = *hint, nil
-		} else if queue, found, err = order.best(ctx, tx, q.clock.Now(), s, tried, &looked); err != nil || !found {
-			return taken{}, Queue{}, false, err
+			lane, hint = *hint, nil
+		} else if lane, found, err = order.best(ctx, tx, q.clock.Now(), m, tried, &mayRefresh); err != nil || !found {
+			return taken{}, Lane{}, false, err
 		}
-		t, err = postgres.One[taken](ctx, tx, sqlTake, queue.ID, queue.ProjectID)
+		t, err = postgres.One[taken](ctx, tx, sqlTake, lane.ID, lane.ProjectID)
 		if err == nil {
-			order.served(s, queue, t.JobID)
-			return t, queue, true, nil
+			order.taken(m, lane, t.JobID)
+			return t, lane, true, nil
 		}
 		if !errors.Is(err, postgres.ErrNoRows) {
-			return taken{}, Queue{}, false, err
+			return taken{}, Lane{}, false, err
 		}
-		order.served(s, queue, 0)
-		tried = append(tried, queue.ID)
+		order.emptied(lane)
+		tried = append(tried, lane.ID)
 	}
 }

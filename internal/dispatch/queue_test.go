@@ -33,13 +33,13 @@ func next(t testing.TB, q *pendingJobs, s RunnerMatch) (id int64) {
 		s.Tags = []string{}
 	}
 	if err := q.db.InTx(t.Context(), func(tx pgx.Tx) error {
-		got, queue, found, err := q.take(t.Context(), tx, &s, nil)
+		got, lane, found, err := q.take(t.Context(), tx, &s, nil)
 		if err != nil || !found {
 			return err
 		}
 		id = got.JobID
 		_, err = tx.Exec(t.Context(), `insert into job_runs (job_id, project_id, runner_id, on_instance, digest, started_at, contacted_at, deadline)
-values ($1, $2, 1, $3, decode(lpad(to_hex($1::bigint), 64, '0'), 'hex'), now(), now(), now())`, id, queue.ProjectID, s.fair())
+values ($1, $2, 1, $3, decode(lpad(to_hex($1::bigint), 64, '0'), 'hex'), now(), now(), now())`, id, lane.ProjectID, s.fair())
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestWhatARunnerMayTake(t *testing.T) {
 	} {
 		fill()
 		var want []int64
-		for _, l := range queuesOf(t, q) {
+		for _, l := range lanesOf(t, q) {
 			if tt.match.takes(&l) {
 				want = append(want, l.ID)
 			}
@@ -151,13 +151,13 @@ func TestWhatARunnerMayTake(t *testing.T) {
 	}
 }
 
-func queuesOf(t testing.TB, q *pendingJobs) []Queue {
+func lanesOf(t testing.TB, q *pendingJobs) []Lane {
 	t.Helper()
-	queues, err := postgres.All[Queue](t.Context(), q.db, sqlWaiting)
+	lanes, err := postgres.All[Lane](t.Context(), q.db, sqlWaiting)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return queues
+	return lanes
 }
 
 func TestAJobThatAClaimHoldsIsNotWaitedForWhenItIsTakenOut(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"stithy/internal/project"
 )
 
-// Commands are what a text tells to do with an issue. They are read before the transaction that does it, for what they name is looked up; Admit says
-// which of them the actor may give, and Run does them as the API would.
+// Commands are what a text tells to do with an issue. They are read before the transaction that does it, for what they name is looked up;
+// SelectAllowed chooses those that the actor may give, and Run does them as the API would.
 type Commands struct {
 	s    *Service
 	by   access.Actor
@@ -23,8 +23,8 @@ type Commands struct {
 	new  bool // the issue is being made
 	at   Placed
 
-	deeds    []deed
-	admitted []deed
+	deeds   []deed
+	allowed []deed
 }
 
 // Command is one that a room above knows.
@@ -111,7 +111,8 @@ func (s *Service) readCommands(ctx context.Context, c *Commands, more []Command)
 func (c *Commands) asked(i *Issue) asked {
 	x := asked{by: c.by, s: c.s, Placed: Placed{Project: c.at.Project, Issue: i}, incident: i.Type == Incident}
 	x.plans = access.Holds(c.by, access.PlanIssues, x.Target())
-	if x.rights = RightsOf(c.by, c.at.Project, i); c.new {
+	x.rights = RightsOf(c.by, c.at.Project, i)
+	if c.new {
 		// Members may say of an issue that they make what later reporters may.
 		member := c.by.Admin() || c.at.Project.Role >= access.Guest
 		x.rights = Rights{Read: true, Edit: true, Plan: member}
@@ -119,8 +120,8 @@ func (c *Commands) asked(i *Issue) asked {
 	return x
 }
 
-// Hold takes what the commands need, in the order in which everyone takes it: numbers, then issues by their ids.
-func (c *Commands) Hold(ctx context.Context, tx pgx.Tx) error {
+// LockTargets locks what the commands touch, in the order that everyone keeps: counters of numbers by project, then issues by id.
+func (c *Commands) LockTargets(ctx context.Context, tx pgx.Tx) error {
 	var projects, issues []int64
 	for _, d := range c.deeds {
 		if d.copies != 0 {
@@ -141,8 +142,8 @@ func (c *Commands) Hold(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// Admit decides which commands the actor may give about an issue as it is now. The rest of the text is what is said.
-func (c *Commands) Admit(i *Issue) (rest string) {
+// SelectAllowed chooses the commands that the actor may give about an issue as it is now, and returns the text without them.
+func (c *Commands) SelectAllowed(i *Issue) (rest string) {
 	ask := c.asked(i)
 	var done []quickaction.Command
 	for _, d := range c.deeds {
@@ -152,16 +153,16 @@ func (c *Commands) Admit(i *Issue) (rest string) {
 		}
 		done = append(done, d.found)
 		if !d.kind.adds {
-			c.admitted = slices.DeleteFunc(c.admitted, func(e deed) bool { return e.kind == d.kind })
+			c.allowed = slices.DeleteFunc(c.allowed, func(e deed) bool { return e.kind == d.kind })
 		}
-		c.admitted = append(c.admitted, d)
+		c.allowed = append(c.allowed, d)
 	}
 	return quickaction.Remove(c.text, done)
 }
 
-// Only reports whether a text commands something and says nothing.
-func (c *Commands) Only(rest string) bool {
-	return len(c.admitted) > 0 && strings.TrimSpace(rest) == ""
+// NothingElse reports whether a text holds allowed commands and nothing else.
+func (c *Commands) NothingElse(rest string) bool {
+	return len(c.allowed) > 0 && strings.TrimSpace(rest) == ""
 }
 
 // Outcome is what came of commands.
@@ -171,7 +172,7 @@ type Outcome struct {
 	Done    int // how many were done
 }
 
-// Run does what was admitted, each as far as it can be done: what fails is told and leaves nothing behind.
+// Run does the allowed commands, each as far as it can be done: what fails is told and leaves nothing behind.
 func (c *Commands) Run(ctx context.Context, tx pgx.Tx, i *Issue) (Outcome, error) {
 	var out Outcome
 	i, err := c.change(ctx, tx, i, &out)
@@ -183,7 +184,7 @@ func (c *Commands) Run(ctx context.Context, tx pgx.Tx, i *Issue) (Outcome, error
 
 // changed is all that the commands change about the issue itself.
 func (c *Commands) changed() (change Change, some bool) {
-	for _, d := range c.admitted {
+	for _, d := range c.allowed {
 		if d.change != nil {
 			d.change(&change)
 			some = true
@@ -215,7 +216,7 @@ func (c *Commands) change(ctx context.Context, tx pgx.Tx, i *Issue, out *Outcome
 
 // tellChanges adds to the outcome what was changed about the issue itself.
 func (c *Commands) tellChanges(after *Issue, out *Outcome) {
-	for _, d := range c.admitted {
+	for _, d := range c.allowed {
 		if d.change != nil {
 			out.add(d, after)
 		}
@@ -225,7 +226,7 @@ func (c *Commands) tellChanges(after *Issue, out *Outcome) {
 // act does what is more than a change of the issue, and what ends it last.
 func (c *Commands) act(ctx context.Context, tx pgx.Tx, i *Issue, out *Outcome) error {
 	for _, last := range []bool{false, true} {
-		for _, d := range c.admitted {
+		for _, d := range c.allowed {
 			switch {
 			case d.last != last, d.change != nil:
 				continue
@@ -280,7 +281,7 @@ func (s *Service) readDescription(ctx context.Context, by access.Actor, p *proje
 	if _, err := s.readCommands(ctx, c, nil); err != nil {
 		return nil, err
 	}
-	i.Description = new(c.Admit(i))
+	i.Description = new(c.SelectAllowed(i))
 	return c, nil
 }
 
@@ -299,10 +300,10 @@ func (c *Commands) obey(ctx context.Context, tx pgx.Tx, i *Issue) error {
 
 // finish does for a new issue what is more than a change of it. What fails is left: there is nobody to tell.
 func (c *Commands) finish(ctx context.Context, tx pgx.Tx, i *Issue) error {
-	if len(c.admitted) == 0 {
+	if len(c.allowed) == 0 {
 		return nil
 	}
-	if err := c.Hold(ctx, tx); err != nil {
+	if err := c.LockTargets(ctx, tx); err != nil {
 		return err
 	}
 	if err := c.act(ctx, tx, i, &Outcome{}); err != nil {

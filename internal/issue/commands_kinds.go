@@ -45,7 +45,7 @@ func says(d deed) readFunc {
 	return func(context.Context, *reading, string) (deed, error) { return d, nil }
 }
 
-// peopleKinds say whom an issue is given to.
+// peopleKinds say whom an issue is assigned to.
 func peopleKinds() []kind {
 	assignees := func(f *CommandsForm, i *Issue) { f.AssigneeIDs = new(append([]int64{}, i.AssigneeIDs...)) }
 	return []kind{

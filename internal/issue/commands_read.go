@@ -22,7 +22,7 @@ const maxNamed = 100
 type reading struct {
 	*Commands
 	left   int     // how many names are still looked up
-	people []int64 // whom the issue is to be given to
+	people []int64 // whom the issue is to be assigned to
 	copies []*copying
 }
 
@@ -83,7 +83,7 @@ func (x *reading) users(ctx context.Context, argument string) (ids []int64, name
 	return ids, names, nil
 }
 
-// assignees are the people that an argument names, as far as the issue can be given to them.
+// assignees are the people that an argument names, as far as the issue can be assigned to them.
 func (x *reading) assignees(ctx context.Context, argument string) (ids []int64, names string, err error) {
 	all, called, err := x.users(ctx, argument)
 	if err != nil {
@@ -212,7 +212,7 @@ func (x *reading) project(ctx context.Context, path string) (*copying, error) {
 	return c, nil
 }
 
-// assigneesOfCopies finds out who of those that the issue is given to, now or by its commands, may have it where it goes.
+// assigneesOfCopies finds out which assignees, present ones and those that its commands add, the issue can have in the project that it goes to.
 func (x *reading) assigneesOfCopies(ctx context.Context) error {
 	people := slices.Concat(x.at.Issue.AssigneeIDs, x.people)
 	slices.Sort(people)

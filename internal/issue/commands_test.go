@@ -51,4 +51,9 @@ func TestTheFreeTierCommandsLess(t *testing.T) {
 	if *i.Description != "/weight 3\n/health_status at_risk" || len(i.Assignees) != 1 || i.Assignee.ID != guest.ID {
 		t.Errorf("the issue is %+v", i)
 	}
+	reporter := w.people[access.Reporter]
+	i = w.create(t, "Drip", map[string]any{"description": "/assign @" + reporter.Username + "\n/assign @" + guest.Username})
+	if len(i.Assignees) != 1 || i.Assignee.ID != guest.ID {
+		t.Errorf("two commands assign the issue to %+v", i.Assignees)
+	}
 }

@@ -32,7 +32,7 @@ type Severity string
 // Unknown is the severity of what is no incident, and of an incident of which nobody said it.
 const Unknown Severity = "unknown"
 
-// Issue is an issue with whom it is given to and its labels.
+// Issue is an issue with its assignees and labels.
 type Issue struct {
 	ID               int64
 	ProjectID        int64

@@ -69,8 +69,8 @@ where id = $1`
 select coalesce(array_agg(distinct above), '{}') from projects p join namespaces n on n.id = p.namespace_id, unnest(n.lineage) above where p.id = any($1::bigint[])`
 
 	// Labels and milestones that become others.
-	sqlRelabel   = `insert into issue_labels (issue_id, label_id) select distinct issue_id, $2::bigint from issue_labels where label_id = any($1::bigint[]) on conflict do nothing`
-	sqlReplanned = `update issues set milestone_id = $2 where milestone_id = any($1::bigint[])`
+	sqlRelabel = `insert into issue_labels (issue_id, label_id) select distinct issue_id, $2::bigint from issue_labels where label_id = any($1::bigint[]) on conflict do nothing`
+	sqlReplan  = `update issues set milestone_id = $2 where milestone_id = any($1::bigint[])`
 
 	sqlLinked = `
 select l.id as link_id, l.kind, l.source_id, l.target_id, l.created_at as link_created_at, l.updated_at as link_updated_at, ` + listColumns + `

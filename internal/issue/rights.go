@@ -14,7 +14,7 @@ type Rights struct {
 	Plan bool // everything else: labels, assignees, milestone, dates, who sees it
 }
 
-// RightsOf decides. An issue that is confidential is known to reporters, its author and whom it is given to; one of a person who is banned to
+// RightsOf decides. An issue that is confidential is known to reporters, its author and its assignees; one of a person who is banned to
 // administrators alone.
 func RightsOf(a access.Actor, p *project.Project, i *Issue) Rights {
 	target := p.Target()

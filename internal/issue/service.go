@@ -170,8 +170,9 @@ func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Projec
 	} else {
 		d.Labels, d.AssigneeIDs, d.MilestoneID = nil, nil, nil
 	}
-	if owns(by, p) {
-		if i.IID = d.IID; d.CreatedAt != nil {
+	if MaySetTimes(by, p) {
+		i.IID = d.IID
+		if d.CreatedAt != nil {
 			i.CreatedAt, i.UpdatedAt = *d.CreatedAt, *d.CreatedAt
 		}
 	}
@@ -182,12 +183,12 @@ func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Projec
 	if i.AssigneeIDs, err = s.assignable(ctx, p, d.AssigneeIDs); err != nil {
 		return nil, err
 	}
-	told, err := s.readDescription(ctx, by, p, &i)
+	commands, err := s.readDescription(ctx, by, p, &i)
 	if err != nil {
 		return nil, err
 	}
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		labels, err := s.labels(ctx, tx, by, p, d.Labels)
+		labels, err := s.findOrCreateLabels(ctx, tx, by, p, d.Labels)
 		if err != nil {
 			return err
 		}
@@ -195,7 +196,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Projec
 		if i.MilestoneID, err = s.milestone(ctx, tx, p, d.MilestoneID); err != nil {
 			return err
 		}
-		if err := told.obey(ctx, tx, &i); err != nil {
+		if err := commands.obey(ctx, tx, &i); err != nil {
 			return err
 		}
 		if err := s.insert(ctx, tx, &i); err != nil {
@@ -204,7 +205,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Projec
 		if err := s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, At: now, Project: p, Issue: i}); err != nil {
 			return err
 		}
-		return told.finish(ctx, tx, &i)
+		return commands.finish(ctx, tx, &i)
 	})
 	return &i, err
 }
@@ -260,8 +261,8 @@ func without(a, b []int64) []int64 {
 	return slices.DeleteFunc(slices.Clone(a), func(id int64) bool { return slices.Contains(b, id) })
 }
 
-// owns reports whether an actor may say of an issue what else the instance says: its number and times.
-func owns(a access.Actor, p *project.Project) bool {
+// MaySetTimes reports whether an actor may set the times of issues and notes of a project, and the number of a new issue. Otherwise the instance does.
+func MaySetTimes(a access.Actor, p *project.Project) bool {
 	return access.Holds(a, access.DeleteIssues, p.Target())
 }
 
@@ -276,7 +277,7 @@ func (s *Service) typeFor(by access.Actor, p *project.Project, t Type) Type {
 	return Plain
 }
 
-// assignable are those of some people to whom an issue of a project can be given: they are active and may read it.
+// assignable are those of some people to whom an issue of a project can be assigned: they are active and may read it.
 func (s *Service) assignable(ctx context.Context, p *project.Project, ids []int64) ([]int64, error) {
 	most := 1
 	if s.enterprise() {
@@ -300,7 +301,7 @@ func (s *Service) assignable(ctx context.Context, p *project.Project, ids []int6
 	return all, nil
 }
 
-// mayHave reports whether an issue of a project can be given to a person.
+// mayHave reports whether an issue of a project can be assigned to a person.
 func (s *Service) mayHave(ctx context.Context, p *project.Project, id int64) (bool, error) {
 	u, err := s.deps.Users.Find(ctx, id)
 	if fault.Is(err, fault.NotFound) || (err == nil && u.State != user.Active) {
@@ -316,18 +317,30 @@ func (s *Service) mayHave(ctx context.Context, p *project.Project, id int64) (bo
 	return err == nil && access.Holds(them, access.ReadIssues, seen.Target()), err
 }
 
-// labels are those of some names, of which who may manage labels makes the missing ones.
-func (s *Service) labels(ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, names []string) ([]int64, error) {
+// findLabels returns the ids of the labels that a project has or inherits by some names. Names without a label are left out.
+func (s *Service) findLabels(ctx context.Context, tx pgx.Tx, p *project.Project, names []string) ([]int64, error) {
+	return s.ensureLabels(ctx, tx, access.Actor{}, p, names, false)
+}
+
+// findOrCreateLabels is findLabels, and creates the missing labels if the actor may manage those of the project.
+func (s *Service) findOrCreateLabels(ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, names []string) ([]int64, error) {
+	return s.ensureLabels(ctx, tx, by, p, names, access.Holds(by, access.AdminProjectLabels, p.Target()))
+}
+
+func (s *Service) ensureLabels(ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, names []string, create bool) ([]int64, error) {
 	if len(names) > maxLabels {
 		return nil, fault.Field("labels", "are too many (maximum is %d)", maxLabels)
 	}
-	found, err := s.deps.Labels.Ensure(ctx, tx, by, owner.OfProject(p), names, access.Holds(by, access.AdminProjectLabels, p.Target()))
+	found, err := s.deps.Labels.Ensure(ctx, tx, by, owner.OfProject(p), names, create)
+	if err != nil {
+		return nil, err
+	}
 	ids := make([]int64, len(found))
 	for n := range found {
 		ids[n] = found[n].ID
 	}
 	slices.Sort(ids)
-	return ids, err
+	return ids, nil
 }
 
 // milestone is the one with an id that a project has or inherits, or none.
@@ -346,7 +359,7 @@ func (s *Service) milestone(ctx context.Context, tx pgx.Tx, p *project.Project, 
 
 // Lock reads an issue of a project again, which nobody else changes from now on, for an actor who may still read it.
 func Lock(ctx context.Context, tx pgx.Tx, a access.Actor, p *project.Project, iid int) (*Issue, error) {
-	// It is read after it is held: who waits for the row sees whom it is given to as it was before.
+	// It is read after it is held: whoever waits for the row sees the assignees as they were before.
 	if _, err := postgres.Value[int64](ctx, tx, sqlHold, p.ID, iid); errors.Is(err, postgres.ErrNoRows) {
 		return nil, errMissing
 	} else if err != nil {
@@ -378,7 +391,7 @@ func (s *Service) Delete(ctx context.Context, by access.Actor, p *project.Projec
 func (s *Service) Subscribe(ctx context.Context, by access.Actor, p *project.Project, iid int, on bool) (*Issue, error) {
 	var i *Issue
 	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
-		if i, err = Lock(ctx, tx, by, p, iid); err != nil { // one that goes meanwhile takes its subscriptions along
+		if i, err = Lock(ctx, tx, by, p, iid); err != nil { // deleting an issue deletes its subscriptions with it
 			return err
 		}
 		return s.subscribe(ctx, tx, by, i, on)
@@ -406,13 +419,13 @@ func (s *Service) subscribed(ctx context.Context, a access.Actor, i *Issue) (boo
 	return postgres.Value[bool](ctx, s.deps.DB, sqlSubscribed, i.ID, a.ID())
 }
 
-// Count adds to how much was said about an issue, in the transaction that says it.
-func Count(ctx context.Context, tx pgx.Tx, id int64, notes int, now time.Time) error {
+// AddToNotesCount changes the number of notes and the time of the last update.
+func AddToNotesCount(ctx context.Context, tx pgx.Tx, id int64, notes int, now time.Time) error {
 	_, err := tx.Exec(ctx, sqlCount, id, notes, now)
 	return err
 }
 
-// OnLabel lets issues of labels that become another have that one.
+// OnLabel gives issues the group label after a promotion has merged the old labels into it.
 func (s *Service) OnLabel(ctx context.Context, tx pgx.Tx, e label.Event) error {
 	if e.Action != label.Promoted || len(e.Merged) == 0 {
 		return nil
@@ -421,11 +434,11 @@ func (s *Service) OnLabel(ctx context.Context, tx pgx.Tx, e label.Event) error {
 	return err
 }
 
-// OnMilestone lets issues of milestones that become another have that one.
+// OnMilestone gives issues the group milestone after a promotion has merged the old milestones into it.
 func (s *Service) OnMilestone(ctx context.Context, tx pgx.Tx, e milestone.Event) error {
 	if e.Action != milestone.Promoted || len(e.Merged) == 0 {
 		return nil
 	}
-	_, err := tx.Exec(ctx, sqlReplanned, e.Merged, e.Milestone.ID)
+	_, err := tx.Exec(ctx, sqlReplan, e.Merged, e.Milestone.ID)
 	return err
 }

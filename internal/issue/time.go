@@ -117,7 +117,7 @@ func (s *Service) track(
 }
 
 func (s *Service) estimate(ctx context.Context, tx pgx.Tx, e Event, iid, seconds int) (*Issue, error) {
-	return s.changePlanned(ctx, tx, e, iid, func(i *Issue) error {
+	return s.changeTimes(ctx, tx, e, iid, func(i *Issue) error {
 		i.TimeEstimate = seconds
 		return nil
 	})
@@ -139,7 +139,7 @@ func (s *Service) Spend(ctx context.Context, by access.Actor, p *project.Project
 
 // spend notes time of the moment, or of the day that the event says.
 func (s *Service) spend(ctx context.Context, tx pgx.Tx, e Event, iid, seconds int, summary string) (*Issue, error) {
-	return s.changePlanned(ctx, tx, e, iid, func(i *Issue) error {
+	return s.changeTimes(ctx, tx, e, iid, func(i *Issue) error {
 		if i.TimeSpent+seconds < 0 {
 			return fault.Field("base", "Time to subtract exceeds the total time spent")
 		}
@@ -156,7 +156,7 @@ func (s *Service) ResetSpent(ctx context.Context, by access.Actor, p *project.Pr
 }
 
 func (s *Service) resetSpent(ctx context.Context, tx pgx.Tx, e Event, iid int) (*Issue, error) {
-	return s.changePlanned(ctx, tx, e, iid, func(i *Issue) error { return s.logTime(ctx, tx, e, i, -i.TimeSpent, "") })
+	return s.changeTimes(ctx, tx, e, iid, func(i *Issue) error { return s.logTime(ctx, tx, e, i, -i.TimeSpent, "") })
 }
 
 func (s *Service) logTime(ctx context.Context, tx pgx.Tx, e Event, i *Issue, seconds int, summary string) error {

@@ -34,8 +34,8 @@ type Change struct {
 	Weight           **int
 	HealthStatus     **string
 
-	assign, unassign []int64     // of those to whom it can be given
-	labels           labelChange // by their ids, next to those that are named
+	assign, unassign []int64     // from quick actions; already checked by assignable
+	labels           labelChange // labels from quick actions, already resolved to ids
 
 	UpdatedAt *time.Time // for owners
 }
@@ -57,7 +57,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, p *project.Projec
 	return i, err
 }
 
-// update is Update in a transaction, for a change that gives the issue to people to whom it can be given.
+// update is Update in a transaction, for a change whose assignees were checked by assignable.
 func (s *Service) update(ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, iid int, c Change) (*Issue, error) {
 	var labels labelChange
 	if access.Holds(by, access.PlanIssues, p.Target()) {
@@ -95,7 +95,7 @@ func (s *Service) apply(
 		i.setClosed(*c.Close, by.ID(), s.deps.Clock.Now())
 	}
 	if plans {
-		i.AssigneeIDs = s.assigned(i.AssigneeIDs, c)
+		i.AssigneeIDs = s.assigneesAfter(i.AssigneeIDs, c)
 		i.LabelIDs = labels.of(i.LabelIDs)
 		if err := s.plan(ctx, tx, p, i, c); err != nil {
 			return err
@@ -104,16 +104,18 @@ func (s *Service) apply(
 	return i.check()
 }
 
-// assigned are those to whom an issue is given after a change. The free tier has one of them.
-func (s *Service) assigned(now []int64, c Change) []int64 {
+// assigneesAfter returns whom an issue is assigned to after a change. On the free tier an issue has one assignee: of several quick actions that assign, the
+// last one counts.
+func (s *Service) assigneesAfter(now []int64, c Change) []int64 {
 	if c.AssigneeIDs != nil {
 		now = *c.AssigneeIDs
 	}
-	if now = without(now, c.unassign); len(c.assign) == 0 {
+	now = without(now, c.unassign)
+	if len(c.assign) == 0 {
 		return now
 	}
 	if !s.enterprise() {
-		now = nil
+		return c.assign[len(c.assign)-1:]
 	}
 	all := slices.Concat(now, c.assign)
 	slices.Sort(all)
@@ -179,20 +181,23 @@ func (c labelChange) of(now []int64) []int64 {
 func (s *Service) changedLabels(ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, c Change) (l labelChange, err error) {
 	l = c.labels
 	if c.Labels != nil {
-		set, err := s.labels(ctx, tx, by, p, *c.Labels)
-		if l.set = &set; err != nil {
+		set, err := s.findOrCreateLabels(ctx, tx, by, p, *c.Labels)
+		if err != nil {
 			return l, err
 		}
+		l.set = &set
 	}
-	add, err := s.labels(ctx, tx, by, p, c.AddLabels)
-	if l.add = slices.Concat(l.add, add); err != nil {
+	add, err := s.findOrCreateLabels(ctx, tx, by, p, c.AddLabels)
+	if err != nil {
 		return l, err
 	}
+	l.add = slices.Concat(l.add, add)
 	if len(c.RemoveLabels) > 0 {
-		remove, err := s.labels(ctx, tx, access.Actor{}, p, c.RemoveLabels) // makes none
-		if l.remove = slices.Concat(l.remove, remove); err != nil {
+		remove, err := s.findLabels(ctx, tx, p, c.RemoveLabels)
+		if err != nil {
 			return l, err
 		}
+		l.remove = slices.Concat(l.remove, remove)
 	}
 	return l, nil
 }
@@ -202,11 +207,12 @@ func (s *Service) save(ctx context.Context, tx pgx.Tx, e Event, i *Issue, update
 	if len(i.LabelIDs) > maxLabels {
 		return fault.Field("labels", "are too many (maximum is %d)", maxLabels)
 	}
-	if i.equal(&e.Before) && (updatedAt == nil || !owns(e.By, e.Project)) {
+	if i.equal(&e.Before) && (updatedAt == nil || !MaySetTimes(e.By, e.Project)) {
 		return nil
 	}
 	e.At = s.deps.Clock.Now()
-	if i.UpdatedAt = e.At; updatedAt != nil && owns(e.By, e.Project) {
+	i.UpdatedAt = e.At
+	if updatedAt != nil && MaySetTimes(e.By, e.Project) {
 		i.UpdatedAt = *updatedAt
 	}
 	if _, err := tx.Exec(ctx, sqlUpdate, i.ID, i.Title, i.Description, i.Type, i.Severity, i.Closed, i.ClosedAt, i.ClosedByID, i.Confidential,
@@ -233,8 +239,8 @@ func (i *Issue) equal(other *Issue) bool {
 	return same && reflect.DeepEqual(a, b)
 }
 
-// changePlanned locks an issue that the actor may plan, changes it and publishes an event, which says who did what.
-func (s *Service) changePlanned(ctx context.Context, tx pgx.Tx, e Event, iid int, change func(i *Issue) error) (*Issue, error) {
+// changeTimes locks an issue, applies change and saves it. The caller has checked that the actor holds PlanIssues.
+func (s *Service) changeTimes(ctx context.Context, tx pgx.Tx, e Event, iid int, change func(i *Issue) error) (*Issue, error) {
 	i, err := Lock(ctx, tx, e.By, e.Project, iid)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ var (
 	errPromote = fault.WithMessage(fault.Rejected, "Failed to promote project label to group label")
 )
 
-// faults are what a write finds when something came or went meanwhile.
+// faults are what a write finds when something was created or deleted concurrently.
 var faults = postgres.Faults{
 	"labels_namespace_key": errTaken, "labels_project_key": errTaken,
 	"label_priorities_label_id_fkey": errMissing, "label_priorities_project_id_fkey": fault.NotFoundf("Project"),
@@ -58,8 +58,8 @@ func viewOf(by access.Actor, o *owner.Owner) view {
 	return view{userID: by.ID(), projectID: projectID}
 }
 
-// Find reads a label that an owner has or inherits, by its id or else by its name. Without above, groups above the direct one of a project,
-// or above a group, do not count.
+// Find reads a label that an owner has or inherits, by its id or else by its name. If above is false, groups above the direct one of a
+// project, or above a group, do not count.
 func (s *Service) Find(ctx context.Context, by access.Actor, o *owner.Owner, ref string, above bool) (*Seen, error) {
 	lineage, err := owner.Lineage(ctx, s.deps.DB, o.Entity)
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, l *Label, lineage []int
 	return faults.Translate(err)
 }
 
-// checkFree refuses a name that the owner of a label has given, or inherits.
+// checkFree refuses a name that the label's owner, or a group above it, already uses.
 func checkFree(ctx context.Context, tx pgx.Tx, l *Label, lineage []int64) error {
 	taken, err := postgres.Value[bool](ctx, tx, sqlTaken, l.Name, l.ProjectID, lineage, l.ID)
 	if err == nil && taken {
@@ -141,7 +141,7 @@ func checkFree(ctx context.Context, tx pgx.Tx, l *Label, lineage []int64) error 
 	return err
 }
 
-// setPriority says where a project has a label; nil forgets it.
+// setPriority sets the priority of a label in a project; nil removes it.
 func setPriority(ctx context.Context, tx pgx.Tx, id, projectID int64, priority *int) error {
 	if priority == nil {
 		_, err := tx.Exec(ctx, sqlUnsetPriority, id, projectID)
@@ -151,8 +151,8 @@ func setPriority(ctx context.Context, tx pgx.Tx, id, projectID int64, priority *
 	return faults.Translate(err)
 }
 
-// Update changes a label of an owner, or of the direct group of a project for who may change those of the group. The priority is the project's
-// own.
+// Update changes a label of an owner, or of the direct group of a project if the actor may change the labels of that group. The priority
+// is the project's own.
 func (s *Service) Update(ctx context.Context, by access.Actor, o *owner.Owner, ref string, c Change) (*Seen, error) {
 	if c.Priority != nil {
 		if err := checkPriority(*c.Priority); err != nil {
@@ -172,7 +172,8 @@ func (s *Service) Update(ctx context.Context, by access.Actor, o *owner.Owner, r
 			return err
 		}
 		if c.Priority != nil {
-			if l.Priority = *c.Priority; o.Project != nil {
+			l.Priority = *c.Priority
+			if o.Project != nil {
 				if err := setPriority(ctx, tx, l.ID, o.Project.ID, l.Priority); err != nil {
 					return err
 				}
@@ -219,7 +220,7 @@ func lock(ctx context.Context, tx pgx.Tx, l *Label) ([]int64, error) {
 	return lineage, err
 }
 
-// checkMayChange refuses to change a label of a group to who may do so in a project alone.
+// checkMayChange refuses to change a group's label through a project unless the actor may manage that group's labels.
 func (s *Service) checkMayChange(ctx context.Context, by access.Actor, o *owner.Owner, l *Label) error {
 	if o.Project == nil || l.ProjectID != nil {
 		return nil
@@ -227,7 +228,7 @@ func (s *Service) checkMayChange(ctx context.Context, by access.Actor, o *owner.
 	return s.checkMayIn(ctx, by, *l.NamespaceID)
 }
 
-// checkMayIn refuses whoever may not manage the labels of a group. The group of a project that they see is no secret.
+// checkMayIn refuses anyone who may not manage the labels of a group. It answers 403, not 404: whoever sees the project knows that its group exists.
 func (s *Service) checkMayIn(ctx context.Context, by access.Actor, groupID int64) error {
 	g, err := s.deps.Owners.FindGroup(ctx, by, strconv.FormatInt(groupID, 10))
 	switch {
@@ -239,7 +240,7 @@ func (s *Service) checkMayIn(ctx context.Context, by access.Actor, groupID int64
 	return access.CheckIn(by, access.AdminGroupLabels, g.Target())
 }
 
-// Delete removes a label of an owner, or of the direct group of a project for who may change those of the group.
+// Delete removes a label of an owner, or of the direct group of a project if the actor may change the labels of that group.
 func (s *Service) Delete(ctx context.Context, by access.Actor, o *owner.Owner, ref string) error {
 	l, err := s.Find(ctx, by, o, ref, false)
 	if err == nil {
@@ -280,7 +281,7 @@ func (s *Service) Promote(ctx context.Context, by access.Actor, o *owner.Owner, 
 			return err
 		}
 		if lineage[len(lineage)-1] != o.Project.NamespaceID {
-			return errMoved // to a group in which nobody asked for their rights
+			return errMoved // the project was transferred meanwhile; the actor's rights were checked in the old group
 		}
 		into, err := s.inGroup(ctx, tx, &l.Label, lineage)
 		if err != nil {
@@ -313,7 +314,7 @@ func (s *Service) inGroup(ctx context.Context, tx pgx.Tx, l *Label, lineage []in
 // merge lets a label take the place of others.
 func (s *Service) merge(ctx context.Context, tx pgx.Tx, e Event) error {
 	if _, err := tx.Exec(ctx, sqlMergePriorities, e.Merged, e.Label.ID); err != nil {
-		return postgres.Faults{"label_priorities_project_id_fkey": errMoved}.Translate(err) // a project goes meanwhile
+		return postgres.Faults{"label_priorities_project_id_fkey": errMoved}.Translate(err) // a project is deleted concurrently
 	}
 	if err := subscription.Merge(ctx, tx, subscription.Label, e.Merged, e.Label.ID); err != nil {
 		return err
@@ -332,7 +333,7 @@ func (s *Service) Subscribe(ctx context.Context, by access.Actor, o *owner.Owner
 		return nil, err
 	}
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		// A label that goes meanwhile takes its subscriptions along.
+		// If the label is deleted concurrently, its subscriptions must be deleted with it: hold it.
 		if _, err := postgres.Value[int64](ctx, tx, sqlHold, l.ID); err != nil {
 			if errors.Is(err, postgres.ErrNoRows) {
 				err = errMissing
@@ -358,8 +359,8 @@ func (s *Service) Subscribe(ctx context.Context, by access.Actor, o *owner.Owner
 // DefaultColor is that of a label that somebody made by using its name.
 const DefaultColor = "#6699cc"
 
-// Ensure finds the labels of some names that a project has or inherits. Those that are missing are made with create, in the same transaction, and
-// left out without; so are names that no label can have.
+// Ensure finds labels by name that a project has or inherits. If create is true, missing ones are created in tx; otherwise they are left out. Invalid names
+// are always left out.
 func (s *Service) Ensure(ctx context.Context, tx pgx.Tx, by access.Actor, o *owner.Owner, names []string, create bool) ([]Label, error) {
 	lineage, err := owner.Lineage(ctx, tx, o.Entity)
 	if err != nil || len(names) == 0 {
@@ -392,20 +393,23 @@ func (s *Service) Ensure(ctx context.Context, tx pgx.Tx, by access.Actor, o *own
 	return all, nil
 }
 
-// Among reads some labels by their ids, whoever asks: that something has a label is told by who may see that thing.
+// Among reads labels by id without checking rights: callers have checked that the actor may see what carries them.
 func (s *Service) Among(ctx context.Context, q postgres.Querier, ids []int64) (map[int64]Label, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	rows, err := postgres.All[Label](ctx, q, sqlAmong, ids)
+	if err != nil {
+		return nil, err
+	}
 	byID := make(map[int64]Label, len(rows))
 	for _, l := range rows {
 		byID[l.ID] = l
 	}
-	return byID, err
+	return byID, nil
 }
 
-// Referred are the labels that texts of a project name, by what they are called there: an id or a name, of which the nearest is meant.
+// Referred returns the labels that references in a text stand for, keyed by the reference: an id, or a name, for which the nearest label counts.
 func (s *Service) Referred(ctx context.Context, of bus.Entity, refs []string) (map[string]Label, error) {
 	lineage, err := owner.Lineage(ctx, s.deps.DB, of)
 	if err != nil {
@@ -418,16 +422,19 @@ func (s *Service) Referred(ctx context.Context, of bus.Entity, refs []string) (m
 		}
 	}
 	found, err := postgres.All[Label](ctx, s.deps.DB, sqlReferred, refs, of.ID, lineage, ids)
+	if err != nil {
+		return nil, err
+	}
 	labels := make(map[string]Label, len(found))
-	for _, l := range found { // ids win over names
+	for _, l := range found { // by name: the nearest label comes first
 		if _, taken := labels[l.Name]; !taken {
 			labels[l.Name] = l
 		}
 	}
-	for _, l := range found {
+	for _, l := range found { // then by id, which overwrites a label whose name is that number
 		if id := strconv.FormatInt(l.ID, 10); slices.Contains(ids, l.ID) {
 			labels[id] = l
 		}
 	}
-	return labels, err
+	return labels, nil
 }

@@ -73,25 +73,27 @@ type Draft struct {
 	CreatedAt  *time.Time
 }
 
-// Create says something about an issue, and does what the text commands: what is nothing but commands is not kept.
+// Create adds a comment to an issue and runs the quick actions in it. A text that holds only quick actions creates no note.
 func (s *Service) Create(ctx context.Context, by access.Actor, at Place, d Draft) (*Said, error) {
 	if err := checkBody(d.Body); err != nil {
 		return nil, err
 	}
 	now := s.deps.Clock.Now()
-	if d.CreatedAt != nil && access.Holds(by, access.DeleteIssues, at.Target()) {
+	if d.CreatedAt != nil && issue.MaySetTimes(by, at.Project) {
 		if d.CreatedAt.Unix() < 0 {
 			return nil, invalid("created_at", "The created date provided is too far in the past.")
 		}
 		now = *d.CreatedAt
 	}
-	told, err := s.deps.Issues.ReadCommands(ctx, by, at, d.Body, s.commands(by, at)...)
+	commands, err := s.deps.Issues.ReadCommands(ctx, by, at, d.Body, s.commands(by, at)...)
 	if err != nil {
 		return nil, err
 	}
 	var said Said
+	// Order matters: lock what the commands touch, lock this issue, choose the commands that are allowed now, store the rest of the text as a note, run the
+	// commands.
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		if err := told.Hold(ctx, tx); err != nil {
+		if err := commands.LockTargets(ctx, tx); err != nil {
 			return err
 		}
 		i, err := issue.Lock(ctx, tx, by, at.Project, at.Issue.IID)
@@ -102,18 +104,19 @@ func (s *Service) Create(ctx context.Context, by access.Actor, at Place, d Draft
 		if err := mayComment(by, here); err != nil {
 			return err
 		}
-		d.Body = told.Admit(i)
+		d.Body = commands.SelectAllowed(i)
 		n, err := s.begin(ctx, tx, by, here, d)
 		if err != nil {
 			return err
 		}
-		only := told.Only(d.Body)
+		only := commands.NothingElse(d.Body)
 		if !only {
 			if said.Note, err = s.insert(ctx, tx, by, here, n, now); err != nil {
 				return err
 			}
 		}
-		if said.Commands, err = told.Run(ctx, tx, i); err == nil && only && said.Commands.Done == 0 {
+		said.Commands, err = commands.Run(ctx, tx, i)
+		if err == nil && only && said.Commands.Done == 0 {
 			err = failed(said.Commands)
 		}
 		return err
@@ -121,7 +124,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, at Place, d Draft
 	return &said, err
 }
 
-// begin is a note that is not yet kept: one that stands alone, begins a discussion or replies to one.
+// begin builds a note that is not stored yet: one that stands alone, begins a discussion or replies to one.
 func (s *Service) begin(ctx context.Context, tx pgx.Tx, by access.Actor, at Place, d Draft) (*Note, error) {
 	n := &Note{DiscussionID: newDiscussion(), First: true, Thread: d.Thread, Internal: d.Internal, Body: d.Body}
 	if d.Discussion != nil {
@@ -139,7 +142,7 @@ func (s *Service) begin(ctx context.Context, tx pgx.Tx, by access.Actor, at Plac
 	return n, nil
 }
 
-// insert keeps a note about a locked issue.
+// insert stores a note about a locked issue.
 func (s *Service) insert(ctx context.Context, tx pgx.Tx, by access.Actor, at Place, n *Note, now time.Time) (*Note, error) {
 	if at.Issue.NotesCount >= maxComments {
 		return nil, errMany
@@ -153,7 +156,7 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, by access.Actor, at Pla
 	if err != nil {
 		return nil, err
 	}
-	if err := issue.Count(ctx, tx, at.Issue.ID, 1, s.deps.Clock.Now()); err != nil {
+	if err := issue.AddToNotesCount(ctx, tx, at.Issue.ID, 1, s.deps.Clock.Now()); err != nil {
 		return nil, err
 	}
 	return &kept, s.deps.Bus.Publish(ctx, tx, Event{
@@ -177,7 +180,8 @@ func (s *Service) Update(ctx context.Context, by access.Actor, at Place, id int6
 	}
 	var n Note
 	err := s.change(ctx, by, at, id, func(tx pgx.Tx, here Place, before *Note) error {
-		if n = *before; n.Body == body {
+		n = *before
+		if n.Body == body {
 			return nil
 		}
 		now := s.deps.Clock.Now()
@@ -192,7 +196,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, at Place, id int6
 	return &n, err
 }
 
-// Delete takes back what was said. What it was answered with stays.
+// Delete deletes a note. Replies stay.
 func (s *Service) Delete(ctx context.Context, by access.Actor, at Place, id int64) error {
 	return s.change(ctx, by, at, id, func(tx pgx.Tx, here Place, n *Note) error {
 		now := s.deps.Clock.Now()
@@ -207,7 +211,7 @@ func (s *Service) Delete(ctx context.Context, by access.Actor, at Place, id int6
 				return err
 			}
 		}
-		return issue.Count(ctx, tx, n.IssueID, -1, now)
+		return issue.AddToNotesCount(ctx, tx, n.IssueID, -1, now)
 	})
 }
 
@@ -232,7 +236,7 @@ func (s *Service) change(ctx context.Context, by access.Actor, at Place, id int6
 	})
 }
 
-// OnLabel lets changes of labels that become another name that one.
+// OnLabel points recorded label changes at the group label after a promotion has merged the old labels into it.
 func (s *Service) OnLabel(ctx context.Context, tx pgx.Tx, e label.Event) error {
 	if e.Action != label.Promoted || len(e.Merged) == 0 {
 		return nil
@@ -241,7 +245,7 @@ func (s *Service) OnLabel(ctx context.Context, tx pgx.Tx, e label.Event) error {
 	return err
 }
 
-// OnMilestone lets changes of milestones that become another name that one.
+// OnMilestone points recorded milestone changes at the group milestone after a promotion has merged the old milestones into it.
 func (s *Service) OnMilestone(ctx context.Context, tx pgx.Tx, e milestone.Event) error {
 	if e.Action != milestone.Promoted || len(e.Merged) == 0 {
 		return nil

@@ -35,7 +35,7 @@ func (s *Service) OnIssue(ctx context.Context, tx pgx.Tx, e issue.Event) error {
 			if err != nil {
 				return err
 			}
-			if err := issue.Count(ctx, tx, e.Other.ID, int(copied.RowsAffected()), e.At); err != nil {
+			if err := issue.AddToNotesCount(ctx, tx, e.Other.ID, int(copied.RowsAffected()), e.At); err != nil {
 				return err
 			}
 		}
@@ -55,10 +55,10 @@ func (s *Service) noteMove(ctx context.Context, tx pgx.Tx, e issue.Event) error 
 	if _, err := tx.Exec(ctx, sqlNoVotes, e.Issue.ID); err != nil {
 		return err
 	}
-	if err := issue.Count(ctx, tx, e.Other.ID, said, e.At); err != nil {
+	if err := issue.AddToNotesCount(ctx, tx, e.Other.ID, said, e.At); err != nil {
 		return err
 	}
-	if err := issue.Count(ctx, tx, e.Issue.ID, -said, e.At); err != nil {
+	if err := issue.AddToNotesCount(ctx, tx, e.Issue.ID, -said, e.At); err != nil {
 		return err
 	}
 	if err := s.noteResources(ctx, tx, e); err != nil {

@@ -152,7 +152,7 @@ func (t *lockedPipeline) settle(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := t.share(ctx); err != nil {
+	if err := t.assignResources(ctx); err != nil {
 		return err
 	}
 	states := make([]State, len(t.jobs))
@@ -175,15 +175,15 @@ func (t *lockedPipeline) settle(ctx context.Context) error {
 	if err := t.write(ctx); err != nil {
 		return err
 	}
-	return t.tell(ctx)
+	return t.publish(ctx)
 }
 
-// share gives free resources to jobs that came to wait for them, and takes
-// them from those that need them no more.
-func (t *lockedPipeline) share(ctx context.Context) error {
-	waiting := slices.Clone(t.touched)
-	slices.SortFunc(waiting, func(a, b *Job) int { return int(deref(a.ResourceGroupID) - deref(b.ResourceGroupID)) })
-	for _, j := range waiting {
+// assignResources gives free resources to jobs that came to wait for them, and
+// takes them from jobs that have ended.
+func (t *lockedPipeline) assignResources(ctx context.Context) error {
+	byGroup := slices.Clone(t.touched)
+	slices.SortFunc(byGroup, func(a, b *Job) int { return int(deref(a.ResourceGroupID) - deref(b.ResourceGroupID)) })
+	for _, j := range byGroup {
 		if j.ResourceGroupID == nil {
 			continue
 		}
@@ -210,8 +210,8 @@ func (t *lockedPipeline) share(ctx context.Context) error {
 	return nil
 }
 
-// release frees the resource of a job, and lets a job of the queue look for
-// who is next: that one's pipeline may be another.
+// release frees the job's resource and inserts a background job (ServeArgs)
+// that hands it to the next waiting CI job, which may be in another pipeline.
 func (t *lockedPipeline) release(ctx context.Context, j *Job) error {
 	if _, err := t.tx.Exec(ctx, sqlReleaseResource, *j.ResourceGroupID, j.ID); err != nil {
 		return err
@@ -238,8 +238,8 @@ func (t *lockedPipeline) write(ctx context.Context) error {
 	return t.tx.SendBatch(ctx, &b).Close()
 }
 
-// tell publishes what happened and inserts the jobs that carry it on.
-func (t *lockedPipeline) tell(ctx context.Context) error {
+// publish publishes the events and inserts the background jobs that follow from them.
+func (t *lockedPipeline) publish(ctx context.Context) error {
 	var lineage []int64
 	var protected bool
 	for _, j := range t.touched {
@@ -298,9 +298,9 @@ func (t *lockedPipeline) tell(ctx context.Context) error {
 	return t.s.deps.Bus.Publish(ctx, t.tx, PipelineChanged{Pipeline: t.pipeline, From: t.was})
 }
 
-// ErrNotPending is what Candidate and Start say of a job that waits for no runner any more.
-// The claim is then committed without it: whatever took the job away could not
-// take its row of the queue.
+// ErrNotPending means that the job no longer waits for a runner. The caller
+// commits anyway: that removes the job's row from the queue, which the
+// transaction that ended the job could not do because this claim had it locked.
 var ErrNotPending = errors.New("the job is not pending")
 
 // Candidate is a pending build that a claim took out of the queue, under the
@@ -317,7 +317,9 @@ type Candidate struct {
 func (s *Service) Candidate(ctx context.Context, tx pgx.Tx, jobID int64) (*Candidate, error) {
 	c, err := s.candidate(ctx, tx, sqlBeginShare, sqlShareRunningOf, jobID)
 	if errors.Is(err, postgres.ErrNoRows) {
-		// Two who shared it and both wanted it alone would wait for each other.
+		// No running pipeline found. Roll back to the savepoint to drop the FOR
+		// SHARE lock before taking FOR NO KEY UPDATE: two transactions that both
+		// upgraded would deadlock.
 		c, err = s.candidate(ctx, tx, sqlUndoShare, sqlLockPipelineOf, jobID)
 	}
 	if errors.Is(err, postgres.ErrNoRows) {

@@ -105,7 +105,7 @@ func (s *Service) receive(ctx context.Context, by access.Actor, p *project.Proje
 		},
 		Settle: func(ctx context.Context, moved []gitstore.RefUpdate, known bool) ([]string, error) {
 			if !known {
-				return x.Notices, a.Resolve(ctx)
+				return x.Notices, a.SettleFromRefs(ctx)
 			}
 			return x.Notices, a.Settle(ctx, moved)
 		},

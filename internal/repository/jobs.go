@@ -131,7 +131,7 @@ func (s *Service) settleLost(ctx context.Context, push Push) error {
 			return err
 		}
 	}
-	return s.resolve(ctx, repo, p, by, push)
+	return s.settleFromRefs(ctx, repo, p, by, push)
 }
 
 // OnProjectRemoving leaves a job behind that takes the repository from its

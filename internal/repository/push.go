@@ -20,11 +20,11 @@ import (
 	"stithy/internal/protection"
 )
 
-// settleTimeout bounds what is finished although the client has gone.
+// settleTimeout is how long a push may take to finish after the client disconnects.
 const settleTimeout = time.Minute
 
 // Push moves refs for an actor who uses the API: the rules are asked, the
-// intent is written down, staged objects and refs become true, and one
+// intent is written down, staged objects are moved in and refs updated, and one
 // transaction notes it with its event. q is the zero Quarantine when no object
 // is new. Refusals are faults with the text that git would show; a ref that is
 // not what it should be is gitstore.ErrConflict.
@@ -58,12 +58,12 @@ func (a *PushSession) Move(ctx context.Context, q gitstore.Quarantine, updates .
 	case errors.Is(err, gitstore.ErrConflict):
 		return errors.Join(err, a.Settle(ctx, nil))
 	default:
-		return errors.Join(err, a.Resolve(ctx))
+		return errors.Join(err, a.SettleFromRefs(ctx))
 	}
 }
 
-// PushSession is a push under way, through any door. Its methods are called in
-// the order Approve, Settle, Close.
+// PushSession is a push under way, over any protocol. Call Approve, then Settle
+// or SettleFromRefs, then Close. Move does the first two.
 type PushSession struct {
 	Repo *gitstore.Repo // its processes hold the ticket
 
@@ -163,16 +163,17 @@ func (a *PushSession) Settle(ctx context.Context, moved []gitstore.RefUpdate) er
 	return a.s.settle(ctx, a.Repo, a.project, a.by, *a.push, moved)
 }
 
-// Resolve is Settle for when git did not say what it did, and has ended.
-func (a *PushSession) Resolve(ctx context.Context) error {
+// SettleFromRefs settles a push whose result git did not report, by reading the
+// refs. Call it only after git has exited.
+func (a *PushSession) SettleFromRefs(ctx context.Context) error {
 	if a.push == nil {
 		return nil
 	}
-	return a.s.resolve(ctx, a.Repo, a.project, a.by, *a.push)
+	return a.s.settleFromRefs(ctx, a.Repo, a.project, a.by, *a.push)
 }
 
-// Close ends the session. A push that was approved and not settled is left to
-// the job.
+// Close ends the session. A push that was approved but not settled is
+// settled later by the background job (jobs.go).
 func (a *PushSession) Close() {
 	if err := a.ticket.Close(); err != nil {
 		a.s.deps.Log.Error("giving back the ticket of a push", "project_id", a.project.ID, "error", err)
@@ -190,8 +191,8 @@ func (s *Service) Pushed(ctx context.Context, projectID, userID int64) (bool, er
 	return postgres.Value[bool](ctx, s.deps.DB, sqlPushed, projectID, userID)
 }
 
-// resolve finds out which refs of a pending push moved, and settles it.
-func (s *Service) resolve(ctx context.Context, repo *gitstore.Repo, p *project.Project, by access.Actor, push Push) error {
+// settleFromRefs finds out which refs of a pending push moved, and settles it.
+func (s *Service) settleFromRefs(ctx context.Context, repo *gitstore.Repo, p *project.Project, by access.Actor, push Push) error {
 	now, err := values(ctx, repo, push.Updates)
 	if err != nil {
 		return fmt.Errorf("reading refs after a push: %w", err)
@@ -204,20 +205,21 @@ func (s *Service) resolve(ctx context.Context, repo *gitstore.Repo, p *project.P
 }
 
 // settle notes which refs of a pending push moved. It may be called any number
-// of times, by the process that took the push and by the job, and counts once.
+// of times, by the process that took the push and by the background job, and counts once.
 func (s *Service) settle(ctx context.Context, repo *gitstore.Repo, p *project.Project, by access.Actor, push Push, moved []gitstore.RefUpdate) error {
-	head, err := s.firstBranch(ctx, repo, p, moved)
+	head, err := s.ensureDefaultBranch(ctx, repo, p, moved)
 	if err != nil {
 		return err
 	}
-	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error { return s.note(ctx, tx, p, by, push, moved, head) })
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error { return s.recordOutcome(ctx, tx, p, by, push, moved, head) })
 }
 
 // sinceLimit is how many later pushes to one repository are looked at.
 const sinceLimit = 1000
 
-// note is the one transaction after the refs moved.
-func (s *Service) note(ctx context.Context, tx pgx.Tx, p *project.Project, by access.Actor, push Push, moved []gitstore.RefUpdate, head string) error {
+// recordOutcome marks a pending push as done or void. If it was still pending
+// and refs moved, it updates repository and project and publishes Pushed.
+func (s *Service) recordOutcome(ctx context.Context, tx pgx.Tx, p *project.Project, by access.Actor, push Push, moved []gitstore.RefUpdate, head string) error {
 	push.State = Done
 	if len(moved) == 0 {
 		push.State, moved = Void, push.Updates
@@ -227,7 +229,7 @@ func (s *Service) note(ctx context.Context, tx pgx.Tx, p *project.Project, by ac
 	if err != nil || tag.RowsAffected() == 0 || push.State == Void {
 		return err
 	}
-	wasEmpty, err := postgres.Value[bool](ctx, tx, sqlPushedAt, p.ID, now)
+	wasEmpty, err := postgres.Value[bool](ctx, tx, sqlMarkPushed, p.ID, now)
 	if err != nil {
 		return err
 	}
@@ -248,9 +250,10 @@ func (s *Service) note(ctx context.Context, tx pgx.Tx, p *project.Project, by ac
 	return err
 }
 
-// firstBranch makes a pushed branch the default one, if the repository has no
-// branch of the name that was to be it, and reports its name.
-func (s *Service) firstBranch(ctx context.Context, repo *gitstore.Repo, p *project.Project, moved []gitstore.RefUpdate) (string, error) {
+// ensureDefaultBranch points HEAD at the first pushed branch if HEAD's branch
+// does not exist. It returns the name to store as the project's default branch,
+// or "" to keep the stored one. It may run again.
+func (s *Service) ensureDefaultBranch(ctx context.Context, repo *gitstore.Repo, p *project.Project, moved []gitstore.RefUpdate) (string, error) {
 	var first string
 	for _, u := range moved {
 		if name := (gitstore.Ref{Name: u.Name}).Branch(); name != "" && u.Old == gitstore.Zero && first == "" {

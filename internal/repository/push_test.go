@@ -38,7 +38,7 @@ func TestAPushThatIsSettledTwiceIsPublishedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := a.Resolve(t.Context()); err != nil {
+	if err := a.SettleFromRefs(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.mu.Lock()

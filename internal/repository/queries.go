@@ -16,7 +16,7 @@ insert into repositories (project_id, storage, state, created_at) values ($1, $2
 	sqlFilled   = `update repositories set state = 'ready', empty = $2, pushed_at = $3 where project_id = $1 and state = 'copying'`
 	sqlOnDisk   = `select ` + columns + ` from repositories where project_id = $1 for update`
 	// It says whether the repository was empty before.
-	sqlPushedAt = `
+	sqlMarkPushed = `
 with was as (select empty from repositories where project_id = $1 for update)
 update repositories set pushed_at = $2, empty = false from was where project_id = $1 returning was.empty`
 )

@@ -10,8 +10,8 @@ const (
 insert into todos (user_id, project_id, issue_id, note_id, author_id, action, created_at, updated_at)
 select unnest($1::bigint[]), $2, $3, $4, $5, $6, $7, $7 on conflict (issue_id, user_id) where not done do nothing`
 
-	// What a person does at an issue settles what they were asked, but for what they marked.
-	sqlActed      = `update todos set done = true, updated_at = $3 where issue_id = $1 and user_id = $2 and not done and action <> 'marked'`
+	// What a person does at an issue marks their to-dos for it as done, except one that they added themselves.
+	sqlFinishOwn  = `update todos set done = true, updated_at = $3 where issue_id = $1 and user_id = $2 and not done and action <> 'marked'`
 	sqlFinish     = `update todos set done = true, updated_at = $3 where issue_id = $1 and user_id = $2 and not done`
 	sqlUnassigned = `update todos set done = true, updated_at = $3 where issue_id = $1 and user_id = any($2::bigint[]) and not done and action = 'assigned'`
 	sqlMove       = `update todos set issue_id = $2, project_id = $3 where issue_id = $1`

@@ -34,7 +34,7 @@ type Service struct{ deps Deps }
 // New puts the room together.
 func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
-// reason is why people are asked to look at an issue.
+// reason is why a to-do for an issue is added.
 type reason struct {
 	issue  *issue.Issue
 	noteID *int64
@@ -43,7 +43,7 @@ type reason struct {
 	at     time.Time
 }
 
-// add asks people who have no pending to-do for the issue, and reports whether there were any.
+// add adds a to-do for each of some people who has no pending one for the issue, and reports whether it added any.
 func add(ctx context.Context, tx pgx.Tx, userIDs []int64, r reason) (bool, error) {
 	if len(userIDs) == 0 || !r.by.SignedIn() {
 		return false, nil
@@ -52,18 +52,18 @@ func add(ctx context.Context, tx pgx.Tx, userIDs []int64, r reason) (bool, error
 	return tag.RowsAffected() > 0, err
 }
 
-// OnIssue asks whom an issue is given to, and settles what is no longer to be done: for who did something at it, for those it is taken from, and for all
-// whom a closed issue was given to.
+// OnIssue adds a to-do for each new assignee. It marks as done: the actor's own to-dos for the issue, those of people who were unassigned, and, when the
+// issue is closed, those of its assignees.
 func (s *Service) OnIssue(ctx context.Context, tx pgx.Tx, e issue.Event) error {
 	switch e.Action {
 	case issue.Created:
-		return s.assigned(ctx, tx, e, &e.Issue, nil)
+		return s.addForAssignees(ctx, tx, e, &e.Issue, nil)
 	case issue.Cloned:
-		return s.assigned(ctx, tx, e, e.Other, nil)
+		return s.addForAssignees(ctx, tx, e, e.Other, nil)
 	case issue.Deleted:
 		return nil
 	}
-	if err := acted(ctx, tx, e.By, e.Issue.ID, e.At); err != nil {
+	if err := finishOwn(ctx, tx, e.By, e.Issue.ID, e.At); err != nil {
 		return err
 	}
 	switch e.Action {
@@ -80,13 +80,13 @@ func (s *Service) OnIssue(ctx context.Context, tx pgx.Tx, e issue.Event) error {
 				return err
 			}
 		}
-		return s.assigned(ctx, tx, e, &e.Issue, e.Before.AssigneeIDs)
+		return s.addForAssignees(ctx, tx, e, &e.Issue, e.Before.AssigneeIDs)
 	}
 	return nil
 }
 
-// assigned asks whom an issue was given to by somebody else. Those whom it is given to may read it: the issue sees to that.
-func (s *Service) assigned(ctx context.Context, tx pgx.Tx, e issue.Event, to *issue.Issue, before []int64) error {
+// addForAssignees adds a to-do for each new assignee but the actor. Assignees may read the issue: the issue room checks that.
+func (s *Service) addForAssignees(ctx context.Context, tx pgx.Tx, e issue.Event, to *issue.Issue, before []int64) error {
 	_, err := add(ctx, tx, without(to.AssigneeIDs, append(slices.Clone(before), e.By.ID())), reason{issue: to, by: e.By, action: Assigned, at: e.At})
 	return err
 }
@@ -96,29 +96,29 @@ func without(a, b []int64) []int64 {
 	return slices.DeleteFunc(slices.Clone(a), func(id int64) bool { return slices.Contains(b, id) })
 }
 
-// acted settles what somebody was asked at an issue where they did something.
-func acted(ctx context.Context, tx pgx.Tx, by access.Actor, issueID int64, now time.Time) error {
+// finishOwn marks the actor's to-dos for an issue as done, except one that they added themselves (Marked).
+func finishOwn(ctx context.Context, tx pgx.Tx, by access.Actor, issueID int64, now time.Time) error {
 	if !by.SignedIn() {
 		return nil
 	}
-	_, err := tx.Exec(ctx, sqlActed, issueID, by.ID(), now)
+	_, err := tx.Exec(ctx, sqlFinishOwn, issueID, by.ID(), now)
 	return err
 }
 
-// OnNote settles what was asked of who comments.
+// OnNote marks the commenter's to-dos for the issue as done.
 func (s *Service) OnNote(ctx context.Context, tx pgx.Tx, e note.Event) error {
 	if e.Action != note.Created {
 		return nil
 	}
-	return acted(ctx, tx, e.By, e.Issue.ID, e.At)
+	return finishOwn(ctx, tx, e.By, e.Issue.ID, e.At)
 }
 
-// OnAward settles what was asked of who gives an emoji.
+// OnAward marks the to-dos for the issue as done of the person who reacts with an emoji.
 func (s *Service) OnAward(ctx context.Context, tx pgx.Tx, e note.AwardEvent) error {
-	return acted(ctx, tx, e.By, e.To.Issue.ID, e.At)
+	return finishOwn(ctx, tx, e.By, e.To.Issue.ID, e.At)
 }
 
-// OnMention asks whom a text names.
+// OnMention adds a to-do for each person whom a text mentions.
 func (s *Service) OnMention(ctx context.Context, tx pgx.Tx, e mention.Event) error {
 	r := reason{issue: e.Issue, by: e.By, action: Mentioned, at: e.At}
 	if e.Note != nil {
@@ -140,7 +140,7 @@ func (s *Service) OnMention(ctx context.Context, tx pgx.Tx, e mention.Event) err
 	return err
 }
 
-// Mark puts an issue on the actor's own list. What is there already is not modified.
+// Mark adds a to-do for an issue to the actor's own list. If they have a pending one, it answers NotModified.
 func (s *Service) Mark(ctx context.Context, by access.Actor, p *project.Project, iid int) (*Todo, error) {
 	var id int64
 	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
@@ -163,18 +163,18 @@ func (s *Service) Mark(ctx context.Context, by access.Actor, p *project.Project,
 	return s.Find(ctx, by, id)
 }
 
-// MarkIn is Mark in a transaction that holds the issue, which the actor may read. It reports whether it was not on the list.
+// MarkIn is Mark in a transaction that holds the issue, which the actor may read. It reports whether it was added.
 func (s *Service) MarkIn(ctx context.Context, tx pgx.Tx, by access.Actor, i *issue.Issue) (bool, error) {
 	return add(ctx, tx, []int64{by.ID()}, reason{issue: i, by: by, action: Marked, at: s.deps.Clock.Now()})
 }
 
-// FinishIn settles what an actor is to do at an issue, also what they marked, in a transaction.
+// FinishIn marks all of an actor's to-dos for an issue as done, those included that they added themselves, in a transaction.
 func (s *Service) FinishIn(ctx context.Context, tx pgx.Tx, by access.Actor, i *issue.Issue) error {
 	_, err := tx.Exec(ctx, sqlFinish, i.ID, by.ID(), s.deps.Clock.Now())
 	return err
 }
 
-// Done settles a to-do of an actor. One that is settled stays so.
+// Done marks a to-do of an actor as done. One that is done stays so.
 func (s *Service) Done(ctx context.Context, by access.Actor, id int64) (*Todo, error) {
 	if _, err := s.Find(ctx, by, id); err != nil {
 		return nil, err
@@ -185,10 +185,10 @@ func (s *Service) Done(ctx context.Context, by access.Actor, id int64) (*Todo, e
 	return s.Find(ctx, by, id)
 }
 
-// doneBatch is how many to-dos one statement settles.
+// doneBatch is how many to-dos one statement marks as done.
 const doneBatch = 1_000
 
-// DoneAll settles all to-dos of an actor.
+// DoneAll marks all to-dos of an actor as done.
 func (s *Service) DoneAll(ctx context.Context, by access.Actor) error {
 	return s.deps.DB.InBatches(ctx, doneBatch, sqlDoneAll, by.ID(), s.deps.Clock.Now())
 }

@@ -1,5 +1,5 @@
-// Package todo owns what people are asked to look at: an issue that somebody gave them, a text that names them, or an issue that they marked
-// themselves. A person has at most one pending to-do for an issue; what they do there themselves settles it.
+// Package todo owns what people are asked to look at: an issue that somebody assigned to them, a text that names them, or an issue that they marked
+// themselves. A person has at most one pending to-do for an issue; acting on the issue themselves marks it as done.
 //
 // It does not own who is named where (mention), nor who may read an issue (issue): what a person may no longer read is not on their list.
 //

@@ -568,6 +568,7 @@ func TestADeletedUserIsGoneAtOnceAndTakenApartLater(t *testing.T) {
 	}
 	w.as(w.root).Do(t, "DELETE", fmt.Sprintf("/users/%d", ghosts[0].ID), nil).WantStatus(t, 403)
 	w.as(w.root).Do(t, "POST", fmt.Sprintf("/users/%d/block", ghosts[0].ID), nil).Want(t, 403, `{"message":"An internal user cannot be blocked"}`)
+	w.as(w.root).Do(t, "POST", fmt.Sprintf("/users/%d/ban", ghosts[0].ID), nil).Want(t, 403, `{"message":"An internal user cannot be banned"}`)
 	w.as(w.root).Do(t, "PUT", fmt.Sprintf("/users/%d", ghosts[0].ID), map[string]any{"name": "x"}).WantStatus(t, 403)
 }
 

@@ -23,17 +23,18 @@ const (
 	Approve    Transition = "approve"
 )
 
-// moved are the acts that the audit trail keeps.
-var auditedTransitions = map[Transition]Action{
+// eventActions maps each transition to the action of the event that it publishes.
+var eventActions = map[Transition]Action{
 	Block: WasBlocked, Unblock: WasUnblocked, Deactivate: WasDeactivated, Activate: WasActivated,
 	Ban: WasBanned, Unban: WasUnbanned, Approve: Approved,
 }
 
-// transition is the whole state machine. next equals the present state where
-// the move changes nothing, and answer is then what the API says of that.
-func transition(u *User, m Transition, by access.Actor, now time.Time, dormantDays int) (next State, answer *bool, err error) {
+// transition decides a change of state without I/O. next is the new state, or
+// the present one if nothing changes. answer is the JSON body of the API's
+// reply: true, false or null.
+func transition(u *User, t Transition, by access.Actor, now time.Time, dormantDays int) (next State, answer *bool, err error) {
 	yes, no := new(true), new(false)
-	switch m {
+	switch t {
 	case Block:
 		switch {
 		case u.State == LDAPBlocked:
@@ -74,7 +75,10 @@ func transition(u *User, m Transition, by access.Actor, now time.Time, dormantDa
 		}
 		return Active, yes, nil
 	case Ban:
-		if u.State != Active || u.Kind.Internal() {
+		switch {
+		case u.Kind.Internal():
+			return "", nil, fault.WithMessage(fault.Forbidden, "An internal user cannot be banned")
+		case u.State != Active:
 			return "", nil, fault.WithMessage(fault.Forbidden, "You cannot ban %s users.", u.State)
 		}
 		return Banned, yes, nil
@@ -89,7 +93,7 @@ func transition(u *User, m Transition, by access.Actor, now time.Time, dormantDa
 		}
 		return Active, yes, nil
 	}
-	panic("user: unknown move " + string(m))
+	panic("user: unknown transition " + string(t))
 }
 
 // activeSince reports whether the account was used after a moment.
@@ -103,7 +107,7 @@ func (u *User) activeSince(t time.Time) bool {
 }
 
 // Transition changes the state of an account.
-func (s *Service) Transition(ctx context.Context, by access.Actor, id int64, m Transition) (answer *bool, err error) {
+func (s *Service) Transition(ctx context.Context, by access.Actor, id int64, t Transition) (answer *bool, err error) {
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		u, err := s.lock(ctx, tx, id)
 		if err != nil {
@@ -111,25 +115,25 @@ func (s *Service) Transition(ctx context.Context, by access.Actor, id int64, m T
 		}
 		now := s.deps.Clock.Now()
 		var next State
-		next, answer, err = transition(u, m, by, now, s.deps.Settings.Current().DeactivateDormantUsersPeriod)
+		next, answer, err = transition(u, t, by, now, s.deps.Settings.Current().DeactivateDormantUsersPeriod)
 		if err != nil || next == u.State {
 			return err
 		}
 		if _, err := tx.Exec(ctx, sqlSetState, u.ID, next, now); err != nil {
 			return err
 		}
-		if note, ok := map[Transition]string{Block: "blocked_by", Unblock: "unblocked_by"}[m]; ok && by.SignedIn() {
+		if note, ok := map[Transition]string{Block: "blocked_by", Unblock: "unblocked_by"}[t]; ok && by.SignedIn() {
 			value := by.Person.Username + "/" + formatID(by.ID()) + "+" + now.UTC().Format(time.RFC3339)
 			if err := s.attributes.Put(ctx, tx, u.ID, note, value); err != nil {
 				return err
 			}
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{Action: auditedTransitions[m], By: by, User: u})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: eventActions[t], By: by, User: u})
 	})
 	return answer, err
 }
 
-// DisableTwoFactor takes the second factor off an account that lost it.
+// DisableTwoFactor takes the second factor off an account whose owner lost the device.
 func (s *Service) DisableTwoFactor(ctx context.Context, by access.Actor, id int64) error {
 	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		u, err := s.lock(ctx, tx, id)
