@@ -80,7 +80,7 @@ type view struct {
 	Sheet     URL
 	ScriptURL URL
 	Flash     *Flash
-	Account   *Account // nil: nobody is signed in, or may do nothing yet
+	Account   *Account  // nil: nobody is signed in, or may do nothing yet
 	Tools     []NavLink // in the bar
 	Menu      []NavLink
 	SignOut   *Form // nil: nobody is signed in
