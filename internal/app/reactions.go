@@ -68,12 +68,13 @@ func (a *App) react(events *bus.Bus) {
 	bus.On(events, a.Boards.OnMilestone)
 	bus.On(events, a.Boards.OnUserRemoving)
 
-	// What somebody does at an issue settles what they were asked there. Then
-	// those whom it names are asked.
+	// What somebody does at an issue marks their to-dos there as done. Then those
+	// whom it names get one.
 	bus.On(events, a.Todos.OnIssue)
 	bus.On(events, a.Todos.OnNote)
 	bus.On(events, a.Todos.OnAward)
 	bus.On(events, a.Todos.OnMention)
+	bus.On(events, a.Todos.OnMark)
 	bus.On(events, a.Mentions.OnIssue)
 	bus.On(events, a.Mentions.OnNote)
 	bus.On(events, a.Artifacts.OnProjectRemoving)

@@ -326,7 +326,18 @@ func otherKinds() []kind {
 			}, nil
 		}}
 	}
+	mark := func(done bool, name, event, summary string) kind {
+		return kind{names: []string{name}, new: !done, may: hears, read: func(_ context.Context, x *reading, _ string) (deed, error) {
+			return deed{
+				do: func(ctx context.Context, tx pgx.Tx, i *Issue) error {
+					return x.s.deps.Bus.Publish(ctx, tx, MarkEvent{By: x.by, At: x.s.deps.Clock.Now(), Issue: *i, Done: done})
+				},
+				changes: func(f *CommandsForm, _ *Issue) { f.TodoEvent = &event }, summary: summary,
+			}, nil
+		}}
+	}
 	return []kind{
+		mark(false, "todo", "add", "Added a to-do item."), mark(true, "done", "done", "Marked to-do item as done."),
 		subscribe(true, "subscribe", "Subscribed to this issue."), subscribe(false, "unsubscribe", "Unsubscribed from this issue."),
 		{names: []string{"relate"}, adds: true, new: true, may: reports, read: readRelate},
 		{names: []string{"unlink"}, adds: true, may: reports, read: readUnlink},

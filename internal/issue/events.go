@@ -38,3 +38,15 @@ type Event struct {
 
 // EventName is the act.
 func (e Event) EventName() string { return string(e.Action) }
+
+// MarkEvent is that somebody wants an issue on their own list of to-dos, or has done what is there, published in the transaction of the command that
+// says so.
+type MarkEvent struct {
+	By    access.Actor
+	At    time.Time
+	Issue Issue
+	Done  bool
+}
+
+// EventName is the act.
+func (MarkEvent) EventName() string { return "issue_marked" }

@@ -261,7 +261,7 @@ func TestWhatSomebodyMayNotCommandStaysInTheText(t *testing.T) {
 	w := newFixture(t)
 	w.label(t, "bug")
 	all := "/close\n/assign me\n/label ~bug\n/title No\n/lock\n/estimate 1h\n/spend 1h\n/due 2030-01-01\n/confidential\n/relate #1\n/move house/tool\n/clone\n" +
-		"/duplicate #1\n/promote_to_incident\n/weight 1\n/health_status on_track\n/todo\n/done\n/cc @root\n/zoom x\n/create_merge_request\n/reopen\n/severity S1"
+		"/duplicate #1\n/promote_to_incident\n/weight 1\n/health_status on_track\n/cc @root\n/zoom x\n/create_merge_request\n/reopen\n/severity S1"
 	for _, u := range []*user.User{w.stranger, w.people[access.Guest]} {
 		if n := w.say(t, u, w.issue, all); n.Body != all {
 			t.Errorf("of what %s commands stays %q", u.Username, n.Body)

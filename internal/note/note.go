@@ -27,13 +27,17 @@ type Note struct {
 	DiscussionID []byte
 	First        bool // of its discussion
 	Thread       bool // it belongs to a discussion, or it stands alone
-	Body         string
+	Body         string // in lists a part of it
+	Bytes        int    // of the whole body
 	System       bool
 	Internal     bool   // for reporters alone
 	RefersToID   *int64 // of a system note: another issue that it names
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 }
+
+// Cut reports whether a list left out a part of the body.
+func (n *Note) Cut() bool { return len(n.Body) < n.Bytes }
 
 // Discussion is the id of the discussion as it is written.
 func (n *Note) Discussion() string { return hex.EncodeToString(n.DiscussionID) }

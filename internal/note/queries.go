@@ -11,10 +11,11 @@ const (
 const notBanned = `not exists (select 1 from users u where u.id = n.author_id and u.state = 'banned')`
 
 const (
-	columns = `n.id, n.issue_id, n.author_id, n.discussion_id, n.first, n.thread, n.body, n.system, n.internal, n.refers_to_id, n.created_at, n.updated_at`
+	columns = `n.id, n.issue_id, n.author_id, n.discussion_id, n.first, n.thread, n.body, octet_length(n.body) as bytes,
+	n.system, n.internal, n.refers_to_id, n.created_at, n.updated_at`
 	// In lists bodies are cut: each after 65,536 characters, and further when those before it take two megabytes.
 	listColumns = `n.id, n.issue_id, n.author_id, n.discussion_id, n.first, n.thread,
-	left(n.body, case when sum(least(octet_length(n.body), 262144)) over (order by n.id) <= 2097152 then 65536 else 200 end) as body,
+	left(n.body, case when sum(least(octet_length(n.body), 262144)) over (order by n.id) <= 2097152 then 65536 else 200 end) as body, octet_length(n.body) as bytes,
 	n.system, n.internal, n.refers_to_id, n.created_at, n.updated_at`
 
 	sqlFind        = `select ` + columns + ` from notes n where n.id = $1 and n.issue_id = $2 and ($3 or ` + notBanned + `)`

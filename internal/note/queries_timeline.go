@@ -4,7 +4,7 @@ const (
 	// sqlReplies are the first replies of discussions. What they say shares 2 MB.
 	sqlReplies = `
 select n.id, n.issue_id, n.author_id, n.discussion_id, n.first, n.thread,
-	left(n.body, greatest(1000, least(65536, 2097152 / (count(*) over ())))::integer) as body, n.system, n.internal, n.refers_to_id, n.created_at, n.updated_at
+	left(n.body, greatest(1000, least(65536, 2097152 / (count(*) over ())))::integer) as body, n.bytes, n.system, n.internal, n.refers_to_id, n.created_at, n.updated_at
 from unnest($1::bytea[]) d(id) cross join lateral (
 	select ` + columns + ` from notes n where n.discussion_id = d.id and n.issue_id = $2 and not n.first order by n.created_at, n.id limit $3
 ) n order by n.created_at, n.id`

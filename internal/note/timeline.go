@@ -20,7 +20,6 @@ type Moment struct {
 	At         time.Time
 	Discussion Discussion // nil of a change
 	More       bool       // the discussion has more replies than are read
-	Most       int        // after how many characters each reply is cut
 	Change     *Change    // nil of a discussion
 	Label      *label.Label
 	Milestone  *milestone.Form
@@ -44,9 +43,6 @@ func (m Moment) compare(o Moment) int {
 	or, oid := o.key()
 	return cmp.Or(m.At.Compare(o.At), cmp.Compare(r, or), cmp.Compare(id, oid))
 }
-
-// MaxListed is after how many characters lists cut a note.
-const MaxListed = 65_536
 
 // MaxReplies is how many replies of a discussion a timeline holds.
 const MaxReplies = 20
@@ -174,7 +170,6 @@ func (s *Service) fillReplies(ctx context.Context, at Place, all []Moment) error
 	replies, err := postgres.All[Note](ctx, s.deps.DB, sqlReplies, ids, at.Issue.ID, MaxReplies+1)
 	for _, r := range replies {
 		m := &all[index[r.Discussion()]]
-		m.Most = max(1000, min(MaxListed, 2<<20/len(replies)))
 		if len(m.Discussion) > MaxReplies {
 			m.More = true
 			continue

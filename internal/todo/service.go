@@ -140,6 +140,15 @@ func (s *Service) OnMention(ctx context.Context, tx pgx.Tx, e mention.Event) err
 	return err
 }
 
+// OnMark adds a to-do for an issue to the list of the person who commands it, or marks as done what is there.
+func (s *Service) OnMark(ctx context.Context, tx pgx.Tx, e issue.MarkEvent) error {
+	if e.Done {
+		return s.FinishIn(ctx, tx, e.By, &e.Issue)
+	}
+	_, err := s.MarkIn(ctx, tx, e.By, &e.Issue)
+	return err
+}
+
 // Mark adds a to-do for an issue to the actor's own list. If they have a pending one, it answers NotModified.
 func (s *Service) Mark(ctx context.Context, by access.Actor, p *project.Project, iid int) (*Todo, error) {
 	var id int64

@@ -290,3 +290,35 @@ func TestTodosMoveWithTheirIssue(t *testing.T) {
 		t.Errorf("%q without the comment", got)
 	}
 }
+
+func TestCommandsMarkIssuesAndFinishThem(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	m := httpapitest.JSON[made](t, w.As(t, w.guest).Do(t, "POST", fmt.Sprintf("/projects/%d/issues", w.project.ID),
+		map[string]any{"title": "The roof", "description": "It leaks.\n/todo"}).WantStatus(t, http.StatusCreated))
+	mine := []string{fmt.Sprintf("marked house/tool#%d", m.IID)}
+	if got := w.todos(t, w.guest); !slices.Equal(got, mine) {
+		t.Errorf("after a description: %q", got)
+	}
+	say := func(body string) string {
+		t.Helper()
+		return w.As(t, w.guest).Do(t, "POST", m.path()+"/notes", map[string]any{"body": body}).WantStatus(t, http.StatusAccepted).Body
+	}
+	if got := say("/done"); !strings.Contains(got, `"todo_event":"done"`) || !strings.Contains(got, "Marked to-do item as done.") {
+		t.Error(got)
+	}
+	if got := w.todos(t, w.guest); len(got) > 0 {
+		t.Errorf("after it is done: %q", got)
+	}
+	for range 2 { // it is there once
+		if got := say("/todo"); !strings.Contains(got, `"todo_event":"add"`) || !strings.Contains(got, "Added a to-do item.") {
+			t.Error(got)
+		}
+	}
+	if got := w.todos(t, w.guest); !slices.Equal(got, mine) {
+		t.Errorf("after it is marked: %q", got)
+	}
+	if got := w.todos(t, w.developer); len(got) > 0 {
+		t.Errorf("on the list of somebody else: %q", got)
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"stithy/internal/issue"
 	"stithy/internal/kit/access"
@@ -223,11 +222,7 @@ func anchor(n *note.Note) string { return "note_" + strconv.FormatInt(n.ID, 10) 
 
 func (t *timelineView) discussion(m note.Moment) (said entry, err error) {
 	for n := range m.Discussion {
-		most := note.MaxListed
-		if n > 0 {
-			most = m.Most
-		}
-		body, err := t.note(&m.Discussion[n], most)
+		body, err := t.note(&m.Discussion[n])
 		if err != nil {
 			return said, err
 		}
@@ -245,8 +240,8 @@ func (t *timelineView) discussion(m note.Moment) (said entry, err error) {
 	return said, nil
 }
 
-// note is a comment, of which a list holds so many characters.
-func (t *timelineView) note(n *note.Note, most int) (noteBody, error) {
+// note is a comment. One that the list holds a part of leads to the whole.
+func (t *timelineView) note(n *note.Note) (noteBody, error) {
 	b := noteBody{
 		ID: anchor(n), URL: page.URL("#" + anchor(n)), Author: t.person(n.AuthorID), When: t.x.Time(&n.CreatedAt), Internal: n.Internal,
 		Edited: n.UpdatedAt.After(n.CreatedAt), Reactions: t.reactions(t.x, n.ID),
@@ -255,7 +250,7 @@ func (t *timelineView) note(n *note.Note, most int) (noteBody, error) {
 		b.Badge = "Author"
 	}
 	own := t.f.path(t.x, "/notes/"+strconv.FormatInt(n.ID, 10))
-	if utf8.RuneCountInString(n.Body) >= most {
+	if n.Cut() {
 		b.Whole = t.x.Link(own + "/raw")
 	}
 	if t.x.Account != nil && t.x.May(access.EditNotes) && note.MayChange(t.x.Actor, t.place, n) {

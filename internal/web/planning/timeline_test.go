@@ -328,3 +328,22 @@ func TestATimelineHoldsSomeRepliesOfEachDiscussion(t *testing.T) {
 		t.Errorf("%d replies", n)
 	}
 }
+
+// Lists hold two megabytes of texts. What is cut says so, wherever the cut is.
+func TestACutCommentLeadsToTheWhole(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "The roof leaks"})
+	w.say(t, access.Owner, i, note.Draft{Body: "short"})
+	if s := w.in(t, access.Guest).shows(at(i)); s.says("The text is cut here.") {
+		t.Error("a short text is said to be cut")
+	}
+	for range 8 { // of three bytes each
+		w.say(t, access.Owner, i, note.Draft{Body: strings.Repeat("€ ", 70_000)})
+	}
+	last := w.say(t, access.Owner, i, note.Draft{Body: strings.Repeat("rain ", 100)})
+	s := w.in(t, access.Guest).shows(at(i))
+	if n := strings.Count(s.text, "The text is cut here."); n != 9 || !s.says(fmt.Sprintf("%s/notes/%d/raw", at(i), last.ID)) {
+		t.Errorf("%d texts are said to be cut", n)
+	}
+}
