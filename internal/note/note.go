@@ -25,8 +25,8 @@ type Note struct {
 	IssueID      int64
 	AuthorID     *int64
 	DiscussionID []byte
-	First        bool // of its discussion
-	Thread       bool // it belongs to a discussion, or it stands alone
+	First        bool   // of its discussion
+	Thread       bool   // it belongs to a discussion, or it stands alone
 	Body         string // in lists a part of it
 	Bytes        int    // of the whole body
 	System       bool
