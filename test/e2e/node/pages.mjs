@@ -71,6 +71,7 @@ await is('a form of another site is refused', cookieless.status(), 403);
 await page.goto(`${host}/-/user_settings/applications`);
 await is('the application acts for me', await page.getByText('Tour', { exact: true }).count(), 1);
 await page.getByRole('button', { name: 'Revoke access of Tour' }).click();
+await page.getByRole('dialog').getByRole('button', { name: 'Revoke access of Tour' }).click();
 await page.getByText('The application has no access any more.').waitFor();
 await is('and no more', await page.getByText('Tour', { exact: true }).count(), 0);
 
