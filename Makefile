@@ -5,7 +5,8 @@ MAKEFLAGS += --no-print-directory
 
 # The binary and the tests are compiled in one way: what one step built, the next need not build. Only the race detector needs C.
 export CGO_ENABLED := 0
-export GOFLAGS := $(GOFLAGS) -trimpath
+# There is memory enough: a compiler that collects less of it takes a sixth less time.
+export GOFLAGS := $(GOFLAGS) -trimpath '-toolexec=env GOGC=400'
 
 # What is tested from inside; test/ drives the built binary from outside. archtest, ledger and test/guides have a step of their own.
 PACKAGES := ./cmd/... ./db/... ./internal/... ./web/...
