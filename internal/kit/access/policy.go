@@ -50,6 +50,10 @@ const (
 	ReadGroupMilestones  Ability = "read_group_milestones"
 	AdminGroupMilestones Ability = "admin_group_milestones"
 	AdminGroupBadges     Ability = "admin_group_badges"
+
+	ReadGroupWiki        Ability = "read_group_wiki"
+	WriteGroupWiki       Ability = "write_group_wiki"
+	DeleteGroupWikiPages Ability = "delete_group_wiki_pages"
 )
 
 // In a project.
@@ -74,6 +78,9 @@ const (
 	PushCode            Ability = "push_code"
 	UploadFiles         Ability = "upload_files"
 	CommentCode         Ability = "comment_code"
+	ReadCodeNotes       Ability = "read_code_notes"
+	EditCodeNotes       Ability = "edit_code_notes"
+	AdminCodeNotes      Ability = "admin_code_notes"
 	SetCommitStatus     Ability = "set_commit_status"
 	AdminProtection     Ability = "admin_protection"
 	AdminDeployKeys     Ability = "admin_deploy_keys"
@@ -128,6 +135,22 @@ const (
 	ReadProjectMilestones  Ability = "read_project_milestones"
 	AdminProjectMilestones Ability = "admin_project_milestones"
 	AdminProjectBadges     Ability = "admin_project_badges"
+
+	ReadProjectWiki        Ability = "read_project_wiki"
+	WriteProjectWiki       Ability = "write_project_wiki"
+	DeleteProjectWikiPages Ability = "delete_project_wiki_pages"
+
+	ReadSnippets        Ability = "read_snippets"
+	ReadPrivateSnippets Ability = "read_private_snippets"
+	ListSnippets        Ability = "list_snippets"
+	CreateSnippets      Ability = "create_snippets"
+	EditSnippets        Ability = "edit_snippets"
+	AdminSnippets       Ability = "admin_snippets"
+	ReadSnippetNotes    Ability = "read_snippet_notes"
+	CommentSnippets     Ability = "comment_snippets"
+	EditSnippetNotes    Ability = "edit_snippet_notes"
+	AdminSnippetNotes   Ability = "admin_snippet_notes"
+	AwardSnippets       Ability = "award_snippets"
 )
 
 // Rank orders people by what they may do on the whole instance.
@@ -159,6 +182,8 @@ const (
 	Jobs      Feature = "jobs"       // what it runs, and what that leaves: a project may keep it to its members
 	Issues    Feature = "issues"
 	Planning  Feature = "planning" // what issues and merge requests are sorted by: labels, milestones
+	Wiki      Feature = "wiki"
+	Snippets  Feature = "snippets"
 )
 
 // Rule says who holds an ability, and how those who do not are told.
@@ -207,6 +232,9 @@ var Policy = []Rule{
 	{Ability: ReadGroupMilestones, Level: InGroup, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "see the milestones of a group"},
 	{Ability: AdminGroupMilestones, Level: InGroup, From: Member, Role: Reporter, Meaning: "manage the milestones of a group"},
 	{Ability: AdminGroupBadges, Level: InGroup, From: Member, Role: Owner, Meaning: "manage the badges of a group"},
+	{Ability: ReadGroupWiki, Level: InGroup, Role: Guest, PublicToo: true, Read: true, Meaning: "read the wiki of a group"},
+	{Ability: WriteGroupWiki, Level: InGroup, From: Member, Role: Developer, Meaning: "write in the wiki of a group"},
+	{Ability: DeleteGroupWikiPages, Level: InGroup, From: Member, Role: Maintainer, Meaning: "delete pages of the wiki of a group"},
 
 	{Ability: ReadProject, Level: InProject, Role: Guest, PublicToo: true, Read: true, Meaning: "see a project"},
 	{Ability: ReadCode, Level: InProject, Of: Code, Role: Reporter, PublicToo: true, Read: true, Meaning: "read the code of a project"},
@@ -217,6 +245,9 @@ var Policy = []Rule{
 	{Ability: LeaveProject, Level: InProject, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "withdraw from a project"},
 	{Ability: UploadFiles, Level: InProject, From: Member, Role: Guest, PublicToo: true, Meaning: "add files to what is written in a project"},
 	{Ability: CommentCode, Level: InProject, Of: Code, From: Member, Role: Reporter, PublicToo: true, Meaning: "comment on the code of a project"},
+	{Ability: ReadCodeNotes, Level: InProject, Of: Code, From: Member, Role: Reporter, PublicToo: true, Read: true, Meaning: "read what is said about the code of a project"},
+	{Ability: EditCodeNotes, Level: InProject, Of: Code, From: Member, Role: Reporter, PublicToo: true, Meaning: "change one's own comments on code; maintainers change all"},
+	{Ability: AdminCodeNotes, Level: InProject, Of: Code, From: Member, Role: Maintainer, Meaning: "change and delete comments of others on code"},
 	{Ability: PushCode, Level: InProject, Of: Code, From: Member, Role: Developer, Meaning: "write to the repository of a project"},
 	{Ability: SetCommitStatus, Level: InProject, Of: Code, From: Member, Role: Developer, Meaning: "say how a commit fares elsewhere"},
 	{Ability: AdminProtection, Level: InProject, Of: Code, From: Member, Role: Maintainer, Meaning: "protect branches and tags"},
@@ -261,6 +292,20 @@ var Policy = []Rule{
 	{Ability: ReadProjectMilestones, Level: InProject, Of: Planning, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "see the milestones of a project"},
 	{Ability: AdminProjectMilestones, Level: InProject, Of: Planning, From: Member, Role: Reporter, Meaning: "manage the milestones of a project"},
 	{Ability: AdminProjectBadges, Level: InProject, From: Member, Role: Maintainer, Meaning: "manage the badges of a project"},
+	{Ability: ReadProjectWiki, Level: InProject, Of: Wiki, Role: Guest, PublicToo: true, Read: true, Meaning: "read the wiki of a project"},
+	{Ability: WriteProjectWiki, Level: InProject, Of: Wiki, From: Member, Role: Developer, Meaning: "write in the wiki of a project"},
+	{Ability: DeleteProjectWikiPages, Level: InProject, Of: Wiki, From: Member, Role: Maintainer, Meaning: "delete pages of the wiki of a project"},
+	{Ability: ReadSnippets, Level: InProject, Of: Snippets, Role: Guest, PublicToo: true, Read: true, Meaning: "read snippets of a project that are open to them"},
+	{Ability: ReadPrivateSnippets, Level: InProject, Of: Snippets, From: Member, Role: Guest, Read: true, Meaning: "read snippets of a project that are not open to others"},
+	{Ability: ListSnippets, Level: InProject, Of: Snippets, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "list the snippets of a project"},
+	{Ability: CreateSnippets, Level: InProject, Of: Snippets, From: Member, Role: Reporter, Meaning: "create snippets in a project"},
+	{Ability: EditSnippets, Level: InProject, Of: Snippets, From: Member, Role: Guest, PublicToo: true, Meaning: "change one's own snippets; maintainers change all"},
+	{Ability: AdminSnippets, Level: InProject, Of: Snippets, From: Member, Role: Maintainer, Meaning: "change and delete snippets of others"},
+	{Ability: ReadSnippetNotes, Level: InProject, Of: Snippets, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "read what is said about snippets of a project"},
+	{Ability: CommentSnippets, Level: InProject, Of: Snippets, From: Member, Role: Guest, PublicToo: true, Meaning: "comment on snippets of a project"},
+	{Ability: EditSnippetNotes, Level: InProject, Of: Snippets, From: Member, Role: Guest, PublicToo: true, Meaning: "change one's own comments on snippets; maintainers change all"},
+	{Ability: AdminSnippetNotes, Level: InProject, Of: Snippets, From: Member, Role: Maintainer, Meaning: "change and delete comments of others on snippets"},
+	{Ability: AwardSnippets, Level: InProject, Of: Snippets, From: Member, Role: Guest, PublicToo: true, Meaning: "give emoji to snippets and comments on them"},
 	{Ability: UpdateProject, Level: InProject, From: Member, Role: Maintainer, Meaning: "change a project"},
 	{Ability: ShareProject, Level: InProject, From: Member, Role: Maintainer, Meaning: "share a project with a group"},
 	{Ability: AdminProjectMembers, Level: InProject, From: Member, Role: Maintainer, Meaning: "manage the members of a project"},

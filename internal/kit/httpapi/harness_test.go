@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -90,6 +91,7 @@ func entered(r *http.Request) *http.Request {
 type fakePeople struct {
 	actors    map[string]access.Actor // by secret
 	refusals  map[string]error
+	mu        sync.Mutex
 	presented []access.Presented
 }
 
@@ -109,7 +111,9 @@ func (p *fakePeople) add(secret string, who *access.Person, kind access.Kind, sc
 }
 
 func (p *fakePeople) Authenticate(_ context.Context, given access.Presented) (access.Actor, error) {
+	p.mu.Lock()
 	p.presented = append(p.presented, given)
+	p.mu.Unlock()
 	if err := p.refusals[given.Secret]; err != nil {
 		return access.Actor{}, err
 	}

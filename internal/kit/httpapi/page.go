@@ -114,7 +114,14 @@ func ListOf[T, U any](req paging.Request, res paging.Result[T], present func(T) 
 // lister is a List of any item.
 type lister interface {
 	items() any
-	writeHeaders(h http.Header, here *url.URL)
+	position() position
+}
+
+// position is which part of a list a reply is, whatever it is a list of: the code for it is there once, not for each kind of item.
+type position struct {
+	paging.Result[struct{}]
+	request paging.Request
+	empty   bool
 }
 
 func (l List[T]) items() any {
@@ -124,8 +131,15 @@ func (l List[T]) items() any {
 	return l.Items
 }
 
+func (l List[T]) position() position {
+	return position{
+		Result:  paging.Result[struct{}]{Total: l.Total, More: l.More, Next: l.Next, Token: l.Token, Last: l.Last},
+		request: l.Request, empty: len(l.Items) == 0,
+	}
+}
+
 // writeHeaders tells where the other pages are.
-func (l List[T]) writeHeaders(h http.Header, here *url.URL) {
+func (l position) writeHeaders(h http.Header, here *url.URL) {
 	var links []string
 	link := func(rel string, change func(url.Values)) {
 		query := here.Query()
@@ -137,10 +151,10 @@ func (l List[T]) writeHeaders(h http.Header, here *url.URL) {
 		u.RawQuery = query.Encode()
 		links = append(links, fmt.Sprintf(`<%s>; rel="%s"`, u.String(), rel))
 	}
-	if l.Request.Keyset && l.Request.ByID {
+	if l.request.Keyset && l.request.ByID {
 		if l.Last != 0 {
 			after := "id_after"
-			if l.Request.Desc {
+			if l.request.Desc {
 				after = "id_before"
 			}
 			link("next", func(q url.Values) {
@@ -150,7 +164,7 @@ func (l List[T]) writeHeaders(h http.Header, here *url.URL) {
 		}
 		return
 	}
-	if l.Request.Keyset {
+	if l.request.Keyset {
 		switch {
 		case l.Token != "":
 			link("next", func(q url.Values) { q.Set("page_token", l.Token) })
@@ -162,7 +176,7 @@ func (l List[T]) writeHeaders(h http.Header, here *url.URL) {
 		h["Link"] = links
 		return
 	}
-	page, perPage := l.Request.Page, l.Request.PerPage
+	page, perPage := l.request.Page, l.request.PerPage
 	pageLink := func(rel string, page int) {
 		link(rel, func(q url.Values) {
 			q.Set("page", strconv.Itoa(page))
@@ -170,7 +184,7 @@ func (l List[T]) writeHeaders(h http.Header, here *url.URL) {
 		})
 	}
 	prev, next := "", ""
-	if page > 1 && len(l.Items) > 0 {
+	if page > 1 && !l.empty {
 		prev = strconv.Itoa(page - 1)
 		pageLink("prev", page-1)
 	}

@@ -100,6 +100,13 @@ type decoder func(dst reflect.Value, node any) bool
 func compile(t reflect.Type, path []string) plan {
 	p := plan{validates: t.Implements(reflect.TypeFor[Validator]())}
 	for _, f := range reflect.VisibleFields(t) {
+		if _, joined := f.Tag.Lookup("joined"); joined {
+			for _, inner := range compile(f.Type, path).fields {
+				inner.index = slices.Concat(f.Index, inner.index)
+				p.fields = append(p.fields, inner)
+			}
+			continue
+		}
 		name, tagged := f.Tag.Lookup("param")
 		if !tagged {
 			continue
@@ -120,6 +127,35 @@ func compile(t reflect.Type, path []string) plan {
 		p.fields = append(p.fields, fd)
 	}
 	return p
+}
+
+// joined are two structs of params as one: Go does not embed what a type parameter stands for.
+type joined[Ref, Rest any] struct {
+	Ref  Ref  `joined:"true"`
+	Rest Rest `joined:"true"`
+}
+
+// The fields of joined.
+const (
+	joinedRef = iota
+	joinedRest
+)
+
+// reach tells a list how deep it goes.
+func (j *joined[Ref, Rest]) reach(maxOffset int) {
+	if list, ok := any(&j.Rest).(interface{ reach(int) }); ok {
+		list.reach(maxOffset)
+	}
+}
+
+// Validate asks both.
+func (j joined[Ref, Rest]) Validate() (texts []string) {
+	for _, part := range []any{j.Ref, j.Rest} {
+		if v, validates := part.(Validator); validates {
+			texts = append(texts, v.Validate()...)
+		}
+	}
+	return texts
 }
 
 // itemOf is the hash that a list of hashes holds.

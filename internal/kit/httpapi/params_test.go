@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"stithy/internal/kit/access"
 )
 
 // rich has a parameter of every type.
@@ -412,5 +415,82 @@ func TestTypesThatCannotBeReadAreRefusedAtDeclaration(t *testing.T) {
 			}()
 			declare()
 		})
+	}
+}
+
+type shelfRef struct {
+	Shelf int64 `param:"shelf" doc:"Shelf"`
+}
+
+type boxRef struct {
+	Room string `param:"room" doc:"Room"`
+	Box  int64  `param:"box" doc:"Box"`
+}
+
+// Validate refuses one box.
+func (r boxRef) Validate() []string {
+	if r.Box == 13 {
+		return []string{"box is closed"}
+	}
+	return nil
+}
+
+type itemParams struct {
+	Item  int64  `param:"item" doc:"Item"`
+	Color string `param:"color" required:"true" doc:"Color"`
+}
+
+// Validate refuses one color.
+func (p itemParams) Validate() []string {
+	if p.Color == "none" {
+		return []string{"color is invisible"}
+	}
+	return nil
+}
+
+func TestAnEndpointStandsBelowParentsOfSeveralKinds(t *testing.T) {
+	t.Parallel()
+	handle := func(_ context.Context, call Call[string, itemParams]) (map[string]any, error) {
+		return map[string]any{"at": call.Subject, "item": call.Params.Item, "color": call.Params.Color}, nil
+	}
+	shelf := Below(Spec{Route: "POST /shelves/{shelf}/items/{item}", Needs: access.Anyone},
+		func(_ context.Context, _ access.Actor, ref shelfRef) (string, error) {
+			return fmt.Sprintf("shelf %d", ref.Shelf), nil
+		}, handle)
+	box := Below(Spec{Route: "POST /rooms/{room}/boxes/{box}/items/{item}", Needs: access.Anyone},
+		func(_ context.Context, _ access.Actor, ref boxRef) (string, error) {
+			return fmt.Sprintf("box %d in %s", ref.Box, ref.Room), nil
+		}, handle)
+	var names []string
+	for _, p := range box.Params {
+		names = append(names, fmt.Sprintf("%s %t", p.Name, p.InPath))
+	}
+	if got := strings.Join(names, ", "); got != "room true, box true, item true, color false" {
+		t.Errorf("its parameters are %s", got)
+	}
+	listed := Below(Spec{Route: "GET /shelves/{shelf}/items", Needs: access.Anyone},
+		func(context.Context, access.Actor, shelfRef) (string, error) { return "", nil },
+		func(_ context.Context, call Call[string, struct{ Paging }]) (NoContent, error) {
+			_, err := call.Params.Request()
+			return NoContent{}, err
+		})
+	d := open(t, shelf, box, listed)
+	if w := d.do("GET", "/shelves/7/items?page=500&per_page=100"); w.Code != http.StatusNoContent {
+		t.Errorf("the last page answers %d", w.Code)
+	}
+	if w := d.do("GET", "/shelves/7/items?page=501&per_page=100"); w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("a page that is too deep answers %d", w.Code)
+	}
+	for target, want := range map[string]string{
+		"/shelves/7/items/5?color=red":            `{"at":"shelf 7","color":"red","item":5}`,
+		"/rooms/hall/boxes/3/items/5?color=red":   `{"at":"box 3 in hall","color":"red","item":5}`,
+		"/shelves/7/items/5":                      `{"error":"color is missing"}`,
+		"/shelves/x/items/5?color=red":            `{"error":"shelf is invalid"}`,
+		"/rooms/hall/boxes/13/items/5?color=none": `{"error":"box is closed, color is invisible"}`,
+		"/rooms/hall/boxes/3/items/x?color=red":   `{"error":"item is invalid"}`,
+	} {
+		if got := strings.TrimSpace(d.do("POST", target).Body.String()); got != want {
+			t.Errorf("%s: %s, wanted %s", target, got, want)
+		}
 	}
 }

@@ -142,7 +142,7 @@ func writeV4(ctx context.Context, x *Request, reply any) error {
 		if reply, err = bare(list.items()); err != nil {
 			return err
 		}
-		list.writeHeaders(x.W.Header(), x.here())
+		list.position().writeHeaders(x.W.Header(), x.here())
 	}
 	buf := x.s.buffers.pool.Get().(*buffer)
 	defer x.s.buffers.put(buf)
@@ -152,7 +152,7 @@ func writeV4(ctx context.Context, x *Request, reply any) error {
 	}
 	body := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 	if len(body) > largeAnswer {
-		release, err := x.takeLarge(ctx)
+		release, err := x.take(ctx, x.s.large)
 		if err != nil {
 			return err
 		}
@@ -183,12 +183,11 @@ const (
 	largeWait    = time.Second
 )
 
-// takeLarge waits briefly for a slot: the encoded reply is held in memory while
-// it waits.
-func (x *Request) takeLarge(ctx context.Context) (release func(), err error) {
+// take waits briefly for a slot for something large that is held in memory.
+func (x *Request) take(ctx context.Context, slots *fairshare.Slots) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(fairshare.With(ctx, x.Actor.Caller()), largeWait)
 	defer cancel()
-	if release, err = x.s.large.Take(ctx, ""); err != nil {
+	if release, err = slots.Take(ctx, ""); err != nil {
 		x.W.Header().Set("Retry-After", "10")
 		err = fault.New(fault.TooMany)
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -121,4 +122,48 @@ func TestOneCallerReadsAFewLargeAnswersAtATime(t *testing.T) {
 	close(goOn)
 	readers.Wait()
 	wantStatus(t, d.do("GET", "/large"), http.StatusOK)
+}
+
+// DO-08: a body is held until it is answered, so one caller has few of those that are large.
+func TestOneCallerSendsAFewLargeBodiesAtATime(t *testing.T) {
+	t.Parallel()
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	type params struct {
+		Text string `param:"text" bytes:"8388608" doc:"A text"`
+		Wait bool   `param:"wait" doc:"Wait for the others"`
+	}
+	d := open(t, Do(Spec{Route: "POST /large", Needs: access.SignIn, MaxBody: 2 * largeBody, Summary: "Send something large."},
+		func(_ context.Context, call Call[None, params]) (int, error) {
+			if call.Params.Wait {
+				begun <- struct{}{}
+				<-goOn
+			}
+			return len(call.Params.Text), nil
+		}))
+	send := func(who string, size int, wait bool) *httptest.ResponseRecorder {
+		body := fmt.Sprintf(`{"wait":%t,"text":"%s"}`, wait, strings.Repeat("x", size))
+		r := httptest.NewRequest(http.MethodPost, "/api/v4/large", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		token(who)(r)
+		w := httptest.NewRecorder()
+		d.handler.ServeHTTP(w, entered(r))
+		return w
+	}
+	var senders sync.WaitGroup
+	for range largeBodies / 2 {
+		senders.Go(func() { wantStatus(t, send("member", largeBody, true), http.StatusOK) })
+	}
+	for range largeBodies / 2 {
+		<-begun
+	}
+	w := send("member", largeBody, false)
+	wantStatus(t, w, http.StatusTooManyRequests)
+	if w.Header().Get("Retry-After") == "" {
+		t.Error("a refused client is not told when to come again")
+	}
+	wantStatus(t, send("member", 1000, false), http.StatusOK)
+	wantStatus(t, send("admin", largeBody, false), http.StatusOK)
+	close(goOn)
+	senders.Wait()
+	wantStatus(t, send("member", largeBody, false), http.StatusOK)
 }

@@ -52,6 +52,7 @@ type Server struct {
 	router  *router
 	buffers *buffers
 	large   *fairshare.Slots
+	bodies  *fairshare.Slots // of requests with large bodies
 	expose  string
 }
 
@@ -72,7 +73,7 @@ func (s *Server) Handler() *Handler {
 		}
 	}
 	s.router, s.buffers = newRouter(own), newBuffers()
-	s.large = fairshare.New(largeAnswers, largeAnswers)
+	s.large, s.bodies = fairshare.New(largeAnswers, largeAnswers), fairshare.New(largeBodies, largeBodies)
 	s.expose = strings.Join(append([]string{
 		"Link", "X-Total", "X-Total-Pages", "X-Per-Page", "X-Page", "X-Next-Page", "X-Prev-Page",
 	}, s.ExposeHeaders...), ", ")
@@ -115,9 +116,15 @@ type Request struct {
 	path     map[string]string
 	authErr  error
 	resolved bool
+	release  func() // gives back the slot of a large body; nil where there is none
 }
 
 func (x *Request) serve(ctx context.Context) error {
+	defer func() {
+		if x.release != nil {
+			x.release()
+		}
+	}()
 	d := &x.s.dialect
 	x.at = d.Path(x)
 	x.Endpoint, x.path = x.s.router.match(x.R.Method, x.at)

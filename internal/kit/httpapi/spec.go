@@ -53,9 +53,11 @@ type Call[Subject, Params any] struct {
 	Actor   access.Actor
 	Subject Subject
 	Params  Params
-
-	x *Request
+	Via     Via
 }
+
+// Via is the request that a call came by. What a handler may ask of it is in the methods of Call.
+type Via struct{ x *Request }
 
 // Endpoint is a Spec joined to its handler, with the types erased.
 type Endpoint struct {
@@ -81,33 +83,90 @@ func On[S, P, R any](
 	load func(context.Context, access.Actor, P) (S, error),
 	handle func(context.Context, Call[S, P]) (R, error),
 ) Endpoint {
-	e := newEndpoint(spec, reflect.TypeFor[S](), reflect.TypeFor[P](), reflect.TypeFor[R]())
-	e.run = func(ctx context.Context, x *Request) (any, error) {
-		call := Call[S, P]{Actor: x.Actor, x: x}
-		err := x.prepare(ctx, &call.Params, func() (any, error) {
-			var err error
-			call.Subject, err = load(ctx, x.Actor, call.Params)
-			return call.Subject, err
-		})
-		if err != nil {
-			return nil, err
-		}
-		return handle(ctx, call)
-	}
-	return e
+	return newEndpoint(spec, handler{load: reflect.ValueOf(load), handle: reflect.ValueOf(handle)})
 }
 
-// prepare does everything that comes before the handler, in the order of failures that clients see: it fills params, a
-// pointer, loads the subject and checks the actor against both. On is compiled again for each endpoint, this is not.
-func (x *Request) prepare(ctx context.Context, params any, load func() (any, error)) error {
-	e, fields := x.Endpoint, reflect.ValueOf(params).Elem()
+// Below is On for an endpoint that stands below parents of several kinds: load finds the parent that Ref names in the path, and handle, which is
+// the same for all of them, gets the other parameters.
+func Below[Ref, S, P, R any](
+	spec Spec, load func(context.Context, access.Actor, Ref) (S, error), handle func(context.Context, Call[S, P]) (R, error),
+) Endpoint {
+	return newEndpoint(spec, handler{load: reflect.ValueOf(load), handle: reflect.ValueOf(handle), joined: reflect.TypeFor[joined[Ref, P]]()})
+}
+
+// handler is the functions of an endpoint, whose types On and Below checked. They are called by reflection: a generic function is compiled again for each
+// of some hundred endpoints, and this is not.
+type handler struct {
+	load   reflect.Value // func(context.Context, access.Actor, Params) (Subject, error); none for an endpoint without a parent
+	handle reflect.Value // func(context.Context, Call[Subject, Params]) (Reply, error)
+	joined reflect.Type  // the params of load and those of handle, where they differ
+}
+
+// The fields of a Call.
+const (
+	callActor = iota
+	callSubject
+	callParams
+	callVia
+)
+
+func (h handler) call() reflect.Type    { return h.handle.Type().In(1) }
+func (h handler) subject() reflect.Type { return h.call().Field(callSubject).Type }
+func (h handler) reply() reflect.Type   { return h.handle.Type().Out(0) }
+
+func (h handler) params() reflect.Type {
+	if h.joined != nil {
+		return h.joined
+	}
+	return h.call().Field(callParams).Type
+}
+
+func (h handler) run(ctx context.Context, x *Request) (any, error) {
+	call := reflect.New(h.call()).Elem()
+	call.Field(callActor).Set(reflect.ValueOf(x.Actor))
+	call.Field(callVia).Set(reflect.ValueOf(Via{x}))
+	params := call.Field(callParams)
+	if h.joined != nil {
+		params = reflect.New(h.joined).Elem()
+	}
+	err := x.prepare(ctx, params, func() (any, error) {
+		if !h.load.IsValid() {
+			return None{}, nil
+		}
+		ref := params
+		if h.joined != nil {
+			ref = params.Field(joinedRef)
+		}
+		found := h.load.Call([]reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(x.Actor), ref})
+		call.Field(callSubject).Set(found[0])
+		return result(found)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if h.joined != nil {
+		call.Field(callParams).Set(params.Field(joinedRest))
+	}
+	return result(h.handle.Call([]reflect.Value{reflect.ValueOf(ctx), call}))
+}
+
+// result is what a function returned: something, and an error.
+func result(out []reflect.Value) (any, error) {
+	err, _ := out[1].Interface().(error)
+	return out[0].Interface(), err
+}
+
+// prepare does everything that comes before the handler, in the order of failures that clients see: it fills params, loads the subject and checks the
+// actor against both.
+func (x *Request) prepare(ctx context.Context, params reflect.Value, load func() (any, error)) error {
+	e := x.Endpoint
 	early := !e.AfterParams
 	if early && !e.inOwner {
 		if err := access.Check(x.Actor, e.Needs); err != nil {
 			return err
 		}
 	}
-	if err := e.binder.bindPath(fields, x.path); err != nil {
+	if err := e.binder.bindPath(params, x.path); err != nil {
 		return err
 	}
 	subject, err := load()
@@ -125,7 +184,7 @@ func (x *Request) prepare(ctx context.Context, params any, load func() (any, err
 	if e.NoEmbed && x.embedded() {
 		return fault.New(fault.NotAcceptable)
 	}
-	if err := x.s.dialect.Bind(x, params); err != nil {
+	if err := x.s.dialect.Bind(x, params.Addr().Interface()); err != nil {
 		return err
 	}
 	if !early {
@@ -160,12 +219,12 @@ func checkIn(a access.Actor, can access.Ability, subject any) error {
 
 // Do joins a declaration without a parent to its handler.
 func Do[P, R any](spec Spec, handle func(context.Context, Call[None, P]) (R, error)) Endpoint {
-	return On(spec, func(context.Context, access.Actor, P) (None, error) { return None{}, nil }, handle)
+	return newEndpoint(spec, handler{handle: reflect.ValueOf(handle)})
 }
 
 // newEndpoint reads the route. It panics on a declaration that could not be
 // served, which a test of any kind then shows.
-func newEndpoint(spec Spec, subject, params, reply reflect.Type) Endpoint {
+func newEndpoint(spec Spec, h handler) Endpoint {
 	method, path, ok := strings.Cut(spec.Route, " ")
 	if !ok || !strings.HasPrefix(path, "/") {
 		panic("httpapi: not a route: " + spec.Route)
@@ -177,8 +236,8 @@ func newEndpoint(spec Spec, subject, params, reply reflect.Type) Endpoint {
 	if spec.Status == 0 {
 		spec.Status = http.StatusOK
 	}
-	e := Endpoint{Spec: spec, Method: method, Reply: reply, inOwner: rule.Level != access.OnInstance}
-	if forms := formsOf(reply); len(forms) == 1 {
+	e := Endpoint{Spec: spec, Method: method, Reply: h.reply(), inOwner: rule.Level != access.OnInstance, run: h.run}
+	if forms := formsOf(h.reply()); len(forms) == 1 {
 		e.Reply = forms[0]
 	}
 	for _, form := range e.forms() {
@@ -206,10 +265,11 @@ func newEndpoint(spec Spec, subject, params, reply reflect.Type) Endpoint {
 		e.Path += "/" + shown
 		e.pattern += "/" + pattern
 	}
+	subject := h.subject()
 	if e.inOwner && !subject.Implements(reflect.TypeFor[InOwner]()) && !subject.Implements(reflect.TypeFor[Admitted]()) {
 		panic("httpapi: " + spec.Route + " needs " + string(spec.Needs) + " in a subject that is no group or project")
 	}
-	e.binder = binderOf(params, e.names)
+	e.binder = binderOf(h.params(), e.names)
 	e.Params = e.binder.params()
 	return e
 }

@@ -35,17 +35,19 @@ type Stream struct {
 
 // Body is what the request carries, for an endpoint that Streams. It ends with
 // an error when it is larger than limit.
-func (c Call[S, P]) Body(limit int64) io.Reader { return http.MaxBytesReader(c.x.W, c.x.R.Body, limit) }
+func (c Call[S, P]) Body(limit int64) io.Reader {
+	return http.MaxBytesReader(c.Via.x.W, c.Via.x.R.Body, limit)
+}
 
 // Length is the size of the body as the client declared it, UnknownSize if it
 // did not.
-func (c Call[S, P]) Length() int64 { return c.x.R.ContentLength }
+func (c Call[S, P]) Length() int64 { return c.Via.x.R.ContentLength }
 
 // Header is a header of the request, for what clients say in no other place.
-func (c Call[S, P]) Header(name string) string { return c.x.R.Header.Get(name) }
+func (c Call[S, P]) Header(name string) string { return c.Via.x.R.Header.Get(name) }
 
 // BasicAuth is the name and the secret that the request carries as HTTP Basic.
-func (c Call[S, P]) BasicAuth() (name, secret string, ok bool) { return c.x.R.BasicAuth() }
+func (c Call[S, P]) BasicAuth() (name, secret string, ok bool) { return c.Via.x.R.BasicAuth() }
 
 // Upload is one file of a multipart body that is read as it comes.
 type Upload struct {
@@ -56,7 +58,7 @@ type Upload struct {
 // File finds a file in the multipart body of an endpoint that Streams. Parts
 // before it are skipped.
 func (c Call[S, P]) File(field string, limit int64) (Upload, error) {
-	media, params, err := mime.ParseMediaType(c.x.R.Header.Get("Content-Type"))
+	media, params, err := mime.ParseMediaType(c.Via.x.R.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" {
 		return Upload{}, missingParam(field)
 	}
@@ -109,7 +111,7 @@ type headed interface {
 // Has reports whether the client holds what a tag names and asked only for
 // something else. A handler that can name the tag early asks before it works,
 // and answers with Unchanged.
-func (c Call[S, P]) Has(tag string) bool { return c.x != nil && c.x.has(tag) }
+func (c Call[S, P]) Has(tag string) bool { return c.Via.x != nil && c.Via.x.has(tag) }
 
 // Unchanged is the reply to a client that Has what the tag names.
 func Unchanged(tag string) Stream { return Stream{Tag: tag} }
@@ -141,13 +143,10 @@ func (x *Request) stream(ctx context.Context, s Stream) error {
 		defer func() { _ = body.Close() }()
 	}
 	if s.Type == "" {
-		first = make([]byte, sniffed)
-		n, err := io.ReadFull(body, first)
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		var err error
+		if s.Type, first, err = Sniff(body); err != nil {
 			return err
 		}
-		first = first[:n]
-		s.Type = plainOr(first)
 	}
 	x.streamHeaders(s)
 	h["Content-Type"] = []string{s.Type}
@@ -207,6 +206,17 @@ const (
 	plainText = "text/plain"
 	sniffed   = 8000 // bytes that tell text from the rest, as git does it
 )
+
+// Sniff reads the first bytes of a file, and says by them which type clients are
+// told.
+func Sniff(body io.Reader) (media string, first []byte, err error) {
+	first = make([]byte, sniffed)
+	n, err := io.ReadFull(body, first)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return "", nil, err
+	}
+	return plainOr(first[:n]), first[:n], nil
+}
 
 // plainOr is the type of bytes of which these are the first: text is shown as
 // text, whatever it describes, and everything else is only handed out.

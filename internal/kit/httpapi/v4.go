@@ -109,6 +109,12 @@ func (x *Request) sudo() (target string, given bool) {
 	return target, target != ""
 }
 
+// A body that is read as a whole stays in memory, several times over, until the request is answered. So few large ones are read at once.
+const (
+	largeBody   = 4 << 20 // bytes
+	largeBodies = 8       // one caller may have half of them
+)
+
 // bindV4 takes query and body as one; what stands in the body wins.
 func bindV4(x *Request, params any) error {
 	if !x.Endpoint.Streams {
@@ -118,6 +124,12 @@ func bindV4(x *Request, params any) error {
 		}
 		if x.Values == nil {
 			x.Values = map[string]any{}
+		}
+		if limit > largeBody && (x.R.ContentLength > largeBody || x.R.ContentLength == UnknownSize) {
+			var err error
+			if x.release, err = x.take(x.R.Context(), x.s.bodies); err != nil {
+				return err
+			}
 		}
 		if err := values(x.Values).readBody(x.W, x.R, limit); err != nil {
 			return err

@@ -76,6 +76,12 @@ func (n Names) CIFile() string { return "." + n.Service + "-ci.yml" }
 // ChangelogConfig is where a repository says how its changelog is written.
 func (n Names) ChangelogConfig() string { return "." + n.Service + "/changelog_config.yml" }
 
+// IssueTemplates is the folder in which a repository keeps what issues begin with.
+func (n Names) IssueTemplates() string { return "." + n.Service + "/issue_templates" }
+
+// MergeRequestTemplates is the folder in which a repository keeps what merge requests begin with.
+func (n Names) MergeRequestTemplates() string { return "." + n.Service + "/merge_request_templates" }
+
 // InstanceScope is the entity type of audit events that concern the whole instance.
 func (n Names) InstanceScope() string { return n.capital() + "::Audit::InstanceScope" }
 

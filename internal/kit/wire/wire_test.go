@@ -23,6 +23,8 @@ func TestEveryNameFollowsTheSettings(t *testing.T) {
 		{"header", func(n wire.Names) string { return n.Header("File-Name") }, "X-Svc-File-Name", "X-Gitlab-File-Name"},
 		{"CI file", wire.Names.CIFile, ".svc-ci.yml", ".gitlab-ci.yml"},
 		{"changelog", wire.Names.ChangelogConfig, ".svc/changelog_config.yml", ".gitlab/changelog_config.yml"},
+		{"templates of issues", wire.Names.IssueTemplates, ".svc/issue_templates", ".gitlab/issue_templates"},
+		{"templates of merge requests", wire.Names.MergeRequestTemplates, ".svc/merge_request_templates", ".gitlab/merge_request_templates"},
 		{"audit scope", wire.Names.InstanceScope, "Svc::Audit::InstanceScope", "Gitlab::Audit::InstanceScope"},
 		{"audit path", wire.Names.InstancePath, "svc_instance", "gitlab_instance"},
 		{"environment", wire.Names.EnvironmentLabel, "svc_environment_name", "gitlab_environment_name"},
