@@ -52,7 +52,6 @@ type Diff struct {
 type DiffOptions struct {
 	Limits DiffLimits
 	Paths  []string
-	NoText bool // names and modes alone
 	Parted bool // from where the histories of the two parted, as far as they have met; both are commits
 }
 
@@ -66,7 +65,7 @@ func (r *Repo) Diff(ctx context.Context, from, to OID, o DiffOptions) (*Diff, er
 		return &Diff{}, nil
 	}
 	o.Limits = o.Limits.orDefaults()
-	text := fmt.Sprintf("%s %s %v %q %t %t", from, to, o.Limits, o.Paths, o.NoText, o.Parted)
+	text := fmt.Sprintf("%s %s %v %q %t", from, to, o.Limits, o.Paths, o.Parted)
 	return remember(r, r.store.diffs, text, func() (*Diff, error) {
 		d, err := r.diff(ctx, from, to, o)
 		if o.Parted && exitCode(err) == severalBases {
@@ -94,14 +93,12 @@ func (r *Repo) diffBase(ctx context.Context, from, to OID, o DiffOptions) (*Diff
 }
 
 func (r *Repo) diff(ctx context.Context, from, to OID, o DiffOptions) (*Diff, error) {
-	c := call{class: history, sub: "diff-tree", flags: []string{"-r", "-z", "-M", "--raw"},
-		args: []string{string(from), string(to)}, paths: o.Paths}
+	// Lines are counted in the patch: with --numstat git would compare every file twice.
+	c := call{class: history, sub: "diff-tree",
+		flags: []string{"-r", "-z", "-M", "--raw", "--patch", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color"},
+		args:  []string{string(from), string(to)}, paths: o.Paths}
 	if o.Parted {
 		c.flags = append(c.flags, "--merge-base")
-	}
-	if !o.NoText {
-		// Lines are counted in the patch: with --numstat git would compare every file twice.
-		c.flags = append(c.flags, "--patch", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color")
 	}
 	out, err := r.stream(ctx, c)
 	if err != nil {

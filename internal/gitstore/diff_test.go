@@ -60,9 +60,25 @@ func TestADiffSaysWhatGitSays(t *testing.T) {
 		if sum != wantSum && !strings.Contains(git("--name-status"), "T\t") {
 			rt.Fatalf("%+v, want %+v", sum, wantSum)
 		}
-		names, err := r.Diff(t.Context(), from, to, DiffOptions{Paths: paths, NoText: true})
-		if err != nil || len(names.Files) != len(got.Files) {
-			rt.Fatalf("%d names, want %d: %v", len(names.Files), len(got.Files), err)
+		changes, more, err := r.Changes(t.Context(), from, to, 1000)
+		if err != nil || more {
+			rt.Fatal(more, err)
+		}
+		var names strings.Builder
+		for _, f := range changes {
+			status := "M"
+			switch {
+			case f.Added:
+				status = "A"
+			case f.Deleted:
+				status = "D"
+			case f.OldMode.Kind() != f.NewMode.Kind() || (f.OldMode == LinkMode) != (f.NewMode == LinkMode):
+				status = "T"
+			}
+			names.WriteString(status + "\x00" + f.NewPath + "\x00")
+		}
+		if diff := cmp.Diff(realGit(rt, dir, "", "diff-tree", "-r", "-z", "--no-renames", "--name-status", string(from), string(to)), names.String()); diff != "" {
+			rt.Fatal(diff)
 		}
 	})
 }

@@ -53,13 +53,22 @@ type Key struct {
 // KeyOf is where the repository of a project lies. A generation is counted up
 // when a repository is put in the place of another.
 func KeyOf(storage string, projectID, generation int64) Key {
-	sum := sha256.Sum256([]byte(strconv.FormatInt(projectID, 10)))
-	name := hex.EncodeToString(sum[:])
-	path := "@hashed/" + name[:2] + "/" + name[2:4] + "/" + name
+	path := pathOf(strconv.FormatInt(projectID, 10))
 	if generation > 0 {
 		path += "+" + strconv.FormatInt(generation, 10)
 	}
 	return Key{Storage: storage, Path: path + ".git"}
+}
+
+// TextKeyOf is where a repository of texts lies, by its id.
+func TextKeyOf(storage string, id int64) Key {
+	return Key{Storage: storage, Path: pathOf("text "+strconv.FormatInt(id, 10)) + ".git"}
+}
+
+func pathOf(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	name := hex.EncodeToString(sum[:])
+	return "@hashed/" + name[:2] + "/" + name[2:4] + "/" + name
 }
 
 // OID is the id of an object, 40 lower-case hexadecimal digits.

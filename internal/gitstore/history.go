@@ -88,6 +88,18 @@ func (r *Repo) log(ctx context.Context, q LogQuery) (page logPage, err error) {
 	return page, err
 }
 
+// LogIDs lists the ids of commits, as Log does, for who reads one commit at a time: a page of them may hold more than fits into memory.
+func (r *Repo) LogIDs(ctx context.Context, q LogQuery) (ids []OID, more bool, err error) {
+	if q.Limit <= 0 || q.Limit > maxLog {
+		q.Limit = maxLog
+	}
+	ids, more, err = r.logFar(ctx, q)
+	if q.Oldest {
+		slices.Reverse(ids)
+	}
+	return ids, more, err
+}
+
 func (r *Repo) logNear(ctx context.Context, q LogQuery) ([]*Commit, bool, error) {
 	w := newWalk(r.Commits, q.From, q.FirstParent)
 	var page []*Commit

@@ -2,6 +2,7 @@ package gitstore
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -78,6 +79,9 @@ func TestLogListsWhatGitLists(t *testing.T) {
 		}
 		if q.plain() && started != before {
 			rt.Fatal("a plain page started a process")
+		}
+		if listed, others, err := r.LogIDs(t.Context(), q); err != nil || others != more || !slices.EqualFunc(listed, commits, func(id OID, c *Commit) bool { return id == c.ID }) {
+			rt.Fatalf("%v, %v, %v of %v, %v", listed, others, err, idsOf(commits), more)
 		}
 		want := realGit(rt, dir, "", args...)
 		if got := idsOf(commits); got != want {

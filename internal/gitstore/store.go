@@ -223,7 +223,7 @@ func (p *storage) check() error {
 	return nil
 }
 
-// keyPattern is what KeyOf makes.
+// keyPattern is what KeyOf and TextKeyOf make.
 var keyPattern = regexp.MustCompile(`^@hashed/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64}(\+[0-9]{1,19})?\.git$`)
 
 // place finds the storage and the directory of the repository.

@@ -272,18 +272,13 @@ func isZero(sha string) bool { return strings.Trim(sha, "0") == "" }
 
 // changed lists the paths that differ between two commits.
 func changed(ctx context.Context, repo *gitstore.Repo, from, to gitstore.OID) ([]string, bool) {
-	diff, err := repo.Diff(ctx, from, to, gitstore.DiffOptions{NoText: true, Limits: gitstore.DiffLimits{Files: maxTreeSize}})
-	if err != nil || diff.Overflow {
+	files, more, err := repo.Changes(ctx, from, to, maxTreeSize)
+	if err != nil || more {
 		return nil, false
 	}
 	var paths []string
-	for _, f := range diff.Files {
-		if f.NewPath != "" {
-			paths = append(paths, f.NewPath)
-		}
-		if f.OldPath != "" && f.OldPath != f.NewPath {
-			paths = append(paths, f.OldPath)
-		}
+	for _, f := range files {
+		paths = append(paths, f.NewPath)
 	}
 	return paths, true
 }
