@@ -563,25 +563,31 @@ func (s *Service) blobURL(p *Project, path string) *string {
 }
 
 // HTTPAddress is where git reaches a project over HTTP.
-func (s *Service) HTTPAddress(p *Project) string {
+func (s *Service) HTTPAddress(p *Project) string { return s.HTTPAddressOf(p.FullPath()) }
+
+// HTTPAddressOf is where git reaches what has a path over HTTP.
+func (s *Service) HTTPAddressOf(path string) string {
 	root := cmp.Or(string(s.deps.Settings.Current().CustomHTTPCloneURLRoot), s.deps.ExternalURL)
-	return strings.TrimSuffix(root, "/") + "/" + p.FullPath() + ".git"
+	return strings.TrimSuffix(root, "/") + "/" + path + ".git"
 }
 
 // ServesSSH reports whether git reaches projects over SSH at all.
 func (s *Service) ServesSSH() bool { return s.deps.SSHPort != 0 }
 
-// SSHAddress is where git reaches a project over SSH. A port of its own does
-// not fit into the short form.
-func (s *Service) SSHAddress(p *Project) string {
+// SSHAddress is where git reaches a project over SSH.
+func (s *Service) SSHAddress(p *Project) string { return s.SSHAddressOf(p.FullPath()) }
+
+// SSHAddressOf is where git reaches what has a path over SSH. A port of its own
+// does not fit into the short form.
+func (s *Service) SSHAddressOf(path string) string {
 	host := s.deps.ExternalURL
 	if u, err := url.Parse(s.deps.ExternalURL); err == nil {
 		host = u.Hostname()
 	}
 	if s.deps.SSHPort != 0 && s.deps.SSHPort != 22 {
-		return "ssh://git@" + net.JoinHostPort(host, strconv.Itoa(s.deps.SSHPort)) + "/" + p.FullPath() + ".git"
+		return "ssh://git@" + net.JoinHostPort(host, strconv.Itoa(s.deps.SSHPort)) + "/" + path + ".git"
 	}
-	return "git@" + host + ":" + p.FullPath() + ".git"
+	return "git@" + host + ":" + path + ".git"
 }
 
 // plainHTML shows a text as it was typed.

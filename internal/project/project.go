@@ -88,11 +88,16 @@ func (p *Project) Target() access.Target {
 	case !p.Settings.PublicJobs:
 		place.Private = append(place.Private, access.Jobs)
 	}
-	switch p.Features.Issues {
-	case Off:
-		place.Off = append(place.Off, access.Issues)
-	case Members:
-		place.Private = append(place.Private, access.Issues)
+	for _, feature := range [...]struct {
+		of    access.Feature
+		level Level
+	}{{access.Issues, p.Features.Issues}, {access.Wiki, p.Features.Wiki}, {access.Snippets, p.Features.Snippets}} {
+		switch feature.level {
+		case Off:
+			place.Off = append(place.Off, feature.of)
+		case Members:
+			place.Private = append(place.Private, feature.of)
+		}
 	}
 	// What sorts issues and merge requests is there as long as either is, for whoever uses either.
 	switch issues, requests := p.Features.Issues, p.Features.MergeRequests; {

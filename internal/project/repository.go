@@ -112,7 +112,7 @@ func (s *Service) Imported(ctx context.Context, tx pgx.Tx, id int64) error {
 func (s *Service) CreateAt(ctx context.Context, by access.Actor, path string) (*Project, error) {
 	missing := fault.NotFoundf("Project")
 	cut := strings.LastIndexByte(path, '/')
-	if cut < 0 || !by.SignedIn() {
+	if cut < 0 || !by.SignedIn() || strings.HasSuffix(path, ".wiki") { // that is where the wiki of another is
 		return nil, missing
 	}
 	route, err := group.Walk(ctx, s.deps.DB, path[:cut])

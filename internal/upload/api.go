@@ -41,11 +41,7 @@ func (s *Service) handleUpload(ctx context.Context, call httpapi.Call[*project.P
 		return uploadForm{}, err
 	}
 	url := "/uploads/" + secret + "/" + u.Filename
-	form := uploadForm{Alt: alt(u.Filename), URL: url, FullPath: Path(u.ProjectID, secret, u.Filename), Markdown: "[" + alt(u.Filename) + "](" + url + ")"}
-	if embedded(u.Filename) {
-		form.Markdown = "!" + form.Markdown
-	}
-	return form, nil
+	return uploadForm{Alt: alt(u.Filename), URL: url, FullPath: Path(u.ProjectID, secret, u.Filename), Markdown: Markdown(u.Filename, url)}, nil
 }
 
 // Path is where browsers find a file.

@@ -59,7 +59,7 @@ func (s *Service) Store(ctx context.Context, by access.Actor, p *project.Project
 		if err := owner.Hold(ctx, tx, p.Entity()); err != nil {
 			return err
 		}
-		id, err = postgres.Value[int64](ctx, tx, sqlStoring, p.ID, by.ID(), digest(secret), cleanName(name), key, s.deps.Clock.Now())
+		id, err = postgres.Value[int64](ctx, tx, sqlStoring, p.ID, by.ID(), digest(secret), CleanName(name), key, s.deps.Clock.Now())
 		return err
 	})
 	if err != nil {

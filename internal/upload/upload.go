@@ -25,8 +25,8 @@ type Upload struct {
 // maxName is how many bytes the name of a file may have.
 const maxName = 200
 
-// cleanName is a name that is safe in an address, in a text and on a disk: letters, digits and a few signs.
-func cleanName(given string) string {
+// CleanName is a name that is safe in an address, in a text and on a disk: letters, digits and a few signs.
+func CleanName(given string) string {
 	given = path.Base(strings.ReplaceAll(given, `\`, "/"))
 	var b strings.Builder
 	for _, c := range given {
@@ -84,6 +84,15 @@ func alt(name string) string {
 func embedded(name string) bool {
 	kind := ending(name)
 	return kind == "svg" || slices.Contains(images, kind) || slices.Contains(videos, kind) || slices.Contains(sounds, kind)
+}
+
+// Markdown is how a text links to a file at an address, or shows it.
+func Markdown(name, address string) string {
+	link := "[" + alt(name) + "](" + address + ")"
+	if embedded(name) {
+		link = "!" + link
+	}
+	return link
 }
 
 // newSecret is the word in the address of a file, which nobody guesses.
