@@ -21,6 +21,7 @@ import (
 
 	"stithy/internal/deploykey"
 	"stithy/internal/deploytoken"
+	"stithy/internal/gitpath"
 	"stithy/internal/gitstore"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
@@ -48,6 +49,7 @@ type Deps struct {
 	DeployKeys   *deploykey.Service
 	Projects     *project.Service
 	Repositories *repository.Service
+	Paths        *gitpath.Service
 	LFS          *lfs.Service
 	LargeFiles   *httpapi.Handler // the endpoints of LFS
 	Throttle     httpapi.Throttle
@@ -231,6 +233,17 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	httpapi.RecorderOf(r.Context()).SetRoute("/{project}.git/"+string(service), by.Actor)
+	x := repository.GitRequest{
+		Service: service, Via: repository.ViaHTTP, Protocol: r.Header.Get("Git-Protocol"), Stateless: true, Advertise: advertise,
+	}
+	switch at, named, err := s.findText(r.Context(), by, t, service); {
+	case err != nil:
+		return err
+	case named:
+		return s.exchange(w, r, by, x, func(ctx context.Context, x repository.GitRequest) error {
+			return s.deps.Repositories.ServeText(ctx, by.Actor, at, x)
+		})
+	}
 	p, notices, err := s.find(r.Context(), by, t, service)
 	if err != nil {
 		return err
@@ -245,13 +258,30 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 		at := s.deps.ExternalURL.JoinPath(p.FullPath())
 		notices = repository.Created(p, at.String()+".git", at.String())
 	}
-	return s.exchange(w, r, by, p, repository.GitRequest{
-		Service: service, Via: repository.ViaHTTP, Protocol: r.Header.Get("Git-Protocol"), Stateless: true, Advertise: advertise, Notices: notices,
+	x.Notices = notices
+	return s.exchange(w, r, by, x, func(ctx context.Context, x repository.GitRequest) error {
+		return s.deps.Repositories.Serve(ctx, by.Actor, p, x)
 	})
 }
 
+// findText finds the repository of a wiki or a snippet for someone who may use it. named is false where the path is that of a
+// project, or may be.
+func (s *Server) findText(ctx context.Context, by visitor, t target, service gitstore.Service) (at repository.TextTarget, named bool, err error) {
+	at, named, err = s.deps.Paths.Find(ctx, by.Actor, t.path, service)
+	hidden := fault.Is(err, fault.NotFound)
+	switch {
+	case named && !by.known() && (hidden || fault.Is(err, fault.Forbidden)):
+		err = errUnknown
+	case named && (hidden || (err == nil && by.token != nil)): // tokens of deployments read code alone
+		err = errProject
+	}
+	return at, named, err
+}
+
 // exchange passes bytes on.
-func (s *Server) exchange(w http.ResponseWriter, r *http.Request, by visitor, p *project.Project, x repository.GitRequest) error {
+func (s *Server) exchange(
+	w http.ResponseWriter, r *http.Request, by visitor, x repository.GitRequest, serve func(context.Context, repository.GitRequest) error,
+) error {
 	kind := "-result"
 	if x.Advertise {
 		kind = "-advertisement"
@@ -276,7 +306,7 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, by visitor, p 
 	control := http.NewResponseController(w)
 	x.Out = &flushWriter{w, control, s.deps.MaxSilence}
 	defer func() { _ = control.SetWriteDeadline(time.Time{}) }() // the connection may serve another request
-	return s.deps.Repositories.Serve(fairshare.With(r.Context(), by.Caller()), by.Actor, p, x)
+	return serve(fairshare.With(r.Context(), by.Caller()), x)
 }
 
 // decoded is the body of a request, unpacked.

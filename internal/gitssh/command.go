@@ -111,13 +111,22 @@ func (s *Server) run(ctx context.Context, v visit, line string, channel ssh.Chan
 	if service != gitstore.UploadPack && service != gitstore.ReceivePack && service != gitstore.UploadArchive {
 		return &said{noCommand}
 	}
-	p, actor, notices, err := s.find(ctx, who, projectPath(words[1]), service)
+	path, slot := projectPath(words[1]), fairshare.With(ctx, who.actor.Caller())
+	x := repository.GitRequest{Service: service, Via: repository.ViaSSH, Protocol: v.protocol, In: channel, Out: channel}
+	if who.machine == nil { // keys of machines are for code alone
+		switch at, named, err := s.deps.Paths.Find(ctx, who.actor, path, service); {
+		case err != nil:
+			return shown(err)
+		case named:
+			return shown(s.deps.Repositories.ServeText(slot, who.actor, at, x))
+		}
+	}
+	p, actor, notices, err := s.find(ctx, who, path, service)
 	if err != nil {
 		return shown(err)
 	}
-	return shown(s.deps.Repositories.Serve(fairshare.With(ctx, who.actor.Caller()), actor, p, repository.GitRequest{
-		Service: service, Via: repository.ViaSSH, Protocol: v.protocol, In: channel, Out: channel, Notices: notices,
-	}))
+	x.Notices = notices
+	return shown(s.deps.Repositories.Serve(slot, actor, p, x))
 }
 
 // shown turns a fault into words for the client.
@@ -128,7 +137,7 @@ func shown(err error) error {
 		return errors.Join(&said{unavailable}, err)
 	case !ok:
 		return err
-	case f.Kind == fault.NotFound && f.Text == "":
+	case f.Kind == fault.NotFound && f.Text == "": // whatever it is
 		return &said{noProject}
 	case f.Kind == fault.Unavailable:
 		return errors.Join(&said{f.Error()}, err)
@@ -251,6 +260,9 @@ func (s *Server) lfsTicket(ctx context.Context, who someone, arg, operation stri
 		service = gitstore.ReceivePack
 	default:
 		return &said{noCommand}
+	}
+	if _, named, err := s.deps.Paths.Find(ctx, who.actor, projectPath(arg), service); named || err != nil {
+		return &said{noProject} // texts have no large files
 	}
 	p, actor, _, err := s.find(ctx, who, projectPath(arg), service)
 	if err != nil {

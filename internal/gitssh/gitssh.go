@@ -20,6 +20,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"stithy/internal/deploykey"
+	"stithy/internal/gitpath"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
 	"stithy/internal/lfs"
@@ -44,6 +45,7 @@ type Deps struct {
 	DeployKeys   *deploykey.Service
 	Projects     *project.Service
 	Repositories *repository.Service
+	Paths        *gitpath.Service
 	LFS          *lfs.Service
 	Clock        clock.Clock
 	Log          *slog.Logger

@@ -49,12 +49,6 @@ func (s *Service) commitEndpoints() []httpapi.Endpoint {
 			Route: "POST" + at + "/{sha}/revert", Needs: access.PushCode, Status: http.StatusCreated,
 			Summary: "Take a commit back on a branch.", ExtraRefusals: "what protects branches",
 		}, s.handleRevert),
-		project.On(s.deps.Projects, httpapi.Spec{
-			Route: "GET" + at + "/{sha}/comments", Needs: access.ReadCode, Summary: "List the comments on a commit.",
-		}, s.handleComments),
-		project.On(s.deps.Projects, httpapi.Spec{
-			Route: "POST" + at + "/{sha}/comments", Needs: access.CommentCode, Status: http.StatusCreated, Summary: "Comment on a commit.",
-		}, s.handleComment),
 	)
 }
 
@@ -176,13 +170,28 @@ func (s *Service) handleCommits(ctx context.Context, call httpapi.Call[*project.
 	return list, nil
 }
 
-type commitParams struct {
+// CommitRef names a commit in routes.
+type CommitRef struct {
 	project.Ref
 	SHA string `param:"sha" doc:"Commit, branch or tag"`
 }
 
+// FindCommitBelow finds the commit that a route names, for what other rooms keep about it. Who may not do such a thing in the project at all is told so before
+// the commit is looked for.
+func (s *Service) FindCommitBelow(ctx context.Context, a access.Actor, needs access.Ability, ref CommitRef) (*project.Project, *gitstore.Commit, error) {
+	p, err := s.deps.Projects.FindPresent(ctx, a, ref.ID)
+	if err == nil {
+		err = access.CheckIn(a, needs, p.Target())
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	_, c, err := s.commit(ctx, p, ref.SHA)
+	return p, c, err
+}
+
 type oneCommitParams struct {
-	commitParams
+	CommitRef
 	Stats bool `param:"stats" default:"true" doc:"Show how many lines changed"`
 }
 
@@ -195,7 +204,7 @@ func (s *Service) handleCommit(ctx context.Context, call httpapi.Call[*project.P
 }
 
 type commitDiffParams struct {
-	commitParams
+	CommitRef
 	httpapi.Paging
 	Unidiff bool `param:"unidiff" doc:"Begin each diff with the names of the files"`
 }
@@ -206,9 +215,9 @@ func (s *Service) handleCommitDiff(ctx context.Context, call httpapi.Call[*proje
 	if err != nil {
 		return none, err
 	}
-	diff, err := repo.Diff(ctx, parent(c), c.ID, gitstore.DiffOptions{})
+	diff, err := commitDiff(ctx, repo, c)
 	if err != nil {
-		return none, found(err, "Commit")
+		return none, err
 	}
 	req, err := call.Params.Request()
 	if err != nil {
@@ -220,7 +229,7 @@ func (s *Service) handleCommitDiff(ctx context.Context, call httpapi.Call[*proje
 }
 
 type commitRefsParams struct {
-	commitParams
+	CommitRef
 	httpapi.Paging
 	Type string `param:"type" enum:"branch,tag,all" default:"all" doc:"What to list"`
 }
@@ -260,7 +269,7 @@ func (s *Service) handleCommitRefs(ctx context.Context, call httpapi.Call[*proje
 }
 
 type sequenceParams struct {
-	commitParams
+	CommitRef
 	FirstParent bool `param:"first_parent" doc:"Follow first parents only"`
 }
 
@@ -281,7 +290,7 @@ func (s *Service) handleSequence(ctx context.Context, call httpapi.Call[*project
 }
 
 type commitPageParams struct {
-	commitParams
+	CommitRef
 	httpapi.Paging
 }
 
@@ -299,7 +308,7 @@ func (s *Service) handleCommitRequests(ctx context.Context, call httpapi.Call[*p
 }
 
 // handleCommitSignature knows no signature yet: nobody checks them.
-func (s *Service) handleCommitSignature(ctx context.Context, call httpapi.Call[*project.Project, commitParams]) (httpapi.NoContent, error) {
+func (s *Service) handleCommitSignature(ctx context.Context, call httpapi.Call[*project.Project, CommitRef]) (httpapi.NoContent, error) {
 	if _, _, err := s.commit(ctx, call.Subject, call.Params.SHA); err != nil {
 		return httpapi.NoContent{}, err
 	}
@@ -307,7 +316,7 @@ func (s *Service) handleCommitSignature(ctx context.Context, call httpapi.Call[*
 }
 
 type pickParams struct {
-	commitParams
+	CommitRef
 	Branch string `param:"branch" required:"true" blank:"refuse" doc:"Branch to commit to"`
 	DryRun bool   `param:"dry_run" doc:"Only try"`
 }

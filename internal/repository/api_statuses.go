@@ -80,7 +80,7 @@ func (s *Service) handleStatuses(ctx context.Context, call httpapi.Call[*project
 }
 
 type setStatusParams struct {
-	commitParams
+	CommitRef
 	State       Verdict              `param:"state" required:"true" enum:"pending,running,success,failed,canceled" doc:"How the commit fares"`
 	RefName     string               `param:"ref" doc:"Branch or tag; the first branch with the commit when empty"`
 	Name        string               `param:"name" doc:"What was looked at"`
@@ -117,4 +117,25 @@ func filled(o httpapi.Opt[string]) *string {
 		return nil
 	}
 	return o.Ptr()
+}
+
+// authors reads the accounts behind a page.
+func authors[T any](ctx context.Context, s *Service, page []T, of func(T) *int64) (func(*int64) *user.Public, error) {
+	var ids []int64
+	for _, item := range page {
+		if id := of(item); id != nil {
+			ids = append(ids, *id)
+		}
+	}
+	briefs, err := s.deps.Users.Briefs(ctx, ids...)
+	return func(id *int64) *user.Public {
+		if id == nil {
+			return nil
+		}
+		brief, ok := briefs[*id]
+		if !ok {
+			return nil
+		}
+		return new(s.deps.Users.PublicForm(brief))
+	}, err
 }

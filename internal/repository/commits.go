@@ -93,6 +93,20 @@ func parent(c *gitstore.Commit) gitstore.OID {
 	return c.Parents[0]
 }
 
+// CommitDiff is what a commit changed, as the API shows it: limits may have cut it.
+func (s *Service) CommitDiff(ctx context.Context, p *project.Project, c *gitstore.Commit) (*gitstore.Diff, error) {
+	repo, err := s.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return commitDiff(ctx, repo, c)
+}
+
+func commitDiff(ctx context.Context, repo *gitstore.Repo, c *gitstore.Commit) (*gitstore.Diff, error) {
+	diff, err := repo.Diff(ctx, parent(c), c.ID, gitstore.DiffOptions{})
+	return diff, found(err, "Commit")
+}
+
 // stats counts the changed lines of commits.
 func stats(ctx context.Context, repo *gitstore.Repo, commits []*gitstore.Commit) ([]gitstore.Stats, error) {
 	ids := make([]gitstore.OID, len(commits))

@@ -330,24 +330,3 @@ func TestAStatusMovesOnAndBeginsAnew(t *testing.T) {
 		t.Errorf("the commit is %q", detail.Status)
 	}
 }
-
-func TestACommitIsCommentedOn(t *testing.T) {
-	t.Parallel()
-	w := newFixture(t)
-	w.fill(t, repositorytest.Files{"a": "1\n"})
-	at := w.at("/repository/commits/main/comments")
-	reporter := w.as(t, access.Reporter)
-	reporter.Do(t, "POST", at, `{"note":" "}`).Want(t, 400, `{"message":{"note":["can't be blank"]}}`)
-	reporter.Do(t, "POST", at, `{"note":"x","path":"a"}`).Want(t, 400, `{"error":"line is missing, line_type is missing"}`)
-	reporter.Do(t, "POST", at, `{"note":"Well done","path":"a","line":1,"line_type":"new"}`).WantStatus(t, 201)
-	var got []struct {
-		Note   string
-		Path   string
-		Author struct{ Username string }
-	}
-	w.Do(t, "GET", at, nil).WantStatus(t, 200).Decode(t, &got)
-	if len(got) != 1 || got[0].Note != "Well done" || got[0].Path != "a" || got[0].Author.Username != "role20" {
-		t.Errorf("got %+v", got)
-	}
-	w.Do(t, "POST", at, `{"note":"x"}`).Want(t, 401, `{"message":"401 Unauthorized"}`)
-}

@@ -208,6 +208,9 @@ func (s *Service) withProject(ctx context.Context, id int64, do func(context.Con
 
 // Begin makes the first commit of a project: a readme that says its name.
 func (s *Service) Begin(ctx context.Context, p *project.Project) error {
+	if empty, err := s.Empty(ctx, p); err != nil || !empty {
+		return err
+	}
 	by, err := s.maker(ctx, p)
 	if err != nil {
 		return err
@@ -221,9 +224,6 @@ func (s *Service) Begin(ctx context.Context, p *project.Project) error {
 		return err
 	}
 	defer a.Close()
-	if !a.row.Empty {
-		return nil
-	}
 	text := "# " + p.Name + "\n"
 	if p.Description != "" {
 		text += "\n" + p.Description + "\n"

@@ -30,3 +30,6 @@ func found(err error, noun string) error {
 	}
 	return err
 }
+
+// Found is how other rooms tell of what they looked for in a repository.
+func Found(err error, noun string) error { return found(err, noun) }

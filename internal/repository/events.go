@@ -18,3 +18,17 @@ type Pushed struct {
 
 // EventName is for logs.
 func (Pushed) EventName() string { return "pushed" }
+
+// TextPushed tells that the branch of a repository of texts moved, as Pushed
+// does.
+type TextPushed struct {
+	Push     Push
+	TextID   int64
+	By       access.Actor // nobody when the account is gone
+	Old, New gitstore.OID
+	Files    []string            // paths, where the repository may hold a few files only
+	Changed  []gitstore.FileDiff // else which files changed, the first maxChanged of them
+}
+
+// EventName is for logs.
+func (TextPushed) EventName() string { return "text_pushed" }

@@ -34,6 +34,7 @@ import (
 type fixture struct {
 	*httpapitest.Client // anonymous
 	db                  *postgres.DB
+	bus                 *bus.Bus
 	store               *gitstore.Store
 	settings            *setting.Service
 	projects            *project.Service
@@ -54,7 +55,7 @@ func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	w := &fixture{store: repositorytest.Store(t), now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC), people: map[access.Role]*user.User{}}
 	c := coretest.New(t, coretest.Clock(func() time.Time { return w.now }))
-	w.db, w.settings, w.projects = c.DB, c.Settings, c.Projects
+	w.db, w.bus, w.settings, w.projects = c.DB, c.Bus, c.Settings, c.Projects
 	var protected struct{ protection.Repositories }
 	w.protection = protection.New(protection.Deps{
 		DB: c.DB, Bus: c.Bus, Settings: c.Settings, Projects: c.Projects, Clock: c.Clock, Repositories: &protected,

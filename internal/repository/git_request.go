@@ -37,6 +37,21 @@ const (
 // see. Every door asks it, and Serve asks it again before a process starts.
 func CheckAccess(by access.Actor, p *project.Project, service gitstore.Service) error {
 	push := service == gitstore.ReceivePack
+	if err := CheckCredential(by, service); err != nil {
+		return err
+	}
+	switch {
+	case push && !MayPush(by, p):
+		return fault.WithMessage(fault.Forbidden, NotAllowedToPush)
+	case !push && !p.MayReadCode(by):
+		return fault.WithMessage(fault.Forbidden, notAllowedToFetch)
+	}
+	return nil
+}
+
+// CheckCredential says whether what proved an actor's identity is good for a service of git.
+func CheckCredential(by access.Actor, service gitstore.Service) error {
+	push := service == gitstore.ReceivePack
 	switch {
 	case !push && service != gitstore.UploadPack && service != gitstore.UploadArchive:
 		return fault.WithMessage(fault.Forbidden, "The command you're trying to execute is not allowed.")
@@ -44,10 +59,6 @@ func CheckAccess(by access.Actor, p *project.Project, service gitstore.Service) 
 		return fault.WithMessage(fault.Forbidden, noUpload)
 	case !access.MayGit(by.Credential, push):
 		return fault.WithMessage(fault.Forbidden, noDownload)
-	case push && !MayPush(by, p):
-		return fault.WithMessage(fault.Forbidden, NotAllowedToPush)
-	case !push && !p.MayReadCode(by):
-		return fault.WithMessage(fault.Forbidden, notAllowedToFetch)
 	}
 	return nil
 }
@@ -65,12 +76,16 @@ func (s *Service) Serve(ctx context.Context, by access.Actor, p *project.Project
 	if err != nil {
 		return err
 	}
+	return s.send(ctx, repo, x, mayFetchPipelines(by, p))
+}
+
+// send serves a client that fetches.
+func (s *Service) send(ctx context.Context, repo *gitstore.Repo, x GitRequest, pipelines bool) error {
 	if x.Service == gitstore.UploadArchive {
 		return shown(repo.SendArchive(ctx, x.In, x.Out))
 	}
 	return shown(repo.Fetch(ctx, gitstore.Fetch{
-		Protocol: x.Protocol, Stateless: x.Stateless, Advertise: x.Advertise, In: x.In, Out: x.Out, Notices: x.Notices,
-		Pipelines: mayFetchPipelines(by, p),
+		Protocol: x.Protocol, Stateless: x.Stateless, Advertise: x.Advertise, In: x.In, Out: x.Out, Notices: x.Notices, Pipelines: pipelines,
 	}))
 }
 
@@ -87,19 +102,28 @@ func (s *Service) receive(ctx context.Context, by access.Actor, p *project.Proje
 		return err
 	}
 	defer a.Close()
-	var limit int64
+	return s.take(ctx, a, s.maxInput(), x)
+}
+
+// maxInput is how many bytes a push may have as the instance is set, 0 where it is not.
+func (s *Service) maxInput() int64 {
 	if mb := s.deps.Settings.Current().ReceiveMaxInputSize; mb != nil {
-		limit = int64(*mb) << 20
+		return int64(*mb) << 20
 	}
+	return 0
+}
+
+// take serves a client that pushes, a pack of maxSize bytes at the most; 0 is the store's limit.
+func (s *Service) take(ctx context.Context, a *PushSession, maxSize int64, x GitRequest) error {
 	return shown(a.Repo.Push(ctx, gitstore.Push{
-		Stateless: x.Stateless, Advertise: x.Advertise, In: x.In, Out: x.Out, MaxSize: limit,
+		Stateless: x.Stateless, Advertise: x.Advertise, In: x.In, Out: x.Out, MaxSize: maxSize,
 		Approve: func(ctx context.Context, q gitstore.Quarantine, updates []gitstore.RefUpdate, options []string) error {
 			err := a.Approve(ctx, q, updates, keepOptions(options))
 			if refused, ok := errors.AsType[*gitstore.RefusedError](err); ok {
 				return &gitstore.RefusedError{Text: s.deps.Names.Text() + ": " + refused.Text}
 			}
 			if err != nil && ctx.Err() == nil && !errors.Is(err, gitstore.ErrNoRepo) {
-				s.deps.Log.Error("checking a push", "project_id", p.ID, "error", err) // git only says that it failed
+				s.deps.Log.Error("checking a push", "repository", a.Repo.Key().Path, "error", err) // git only says that it failed
 			}
 			return err
 		},

@@ -45,7 +45,8 @@ func (a CopyArgs) Apart() (queue string, share int64) { return jobqueue.Imports,
 
 // MaintainArgs names a repository that was pushed to.
 type MaintainArgs struct {
-	ProjectID int64 `json:"project_id"`
+	ProjectID int64 `json:"project_id,omitempty"`
+	TextID    int64 `json:"text_id,omitempty"` // of a repository of texts, instead of a project
 }
 
 // Kind names the job.
@@ -63,6 +64,8 @@ func (s *Service) Register(r *jobqueue.Registry) {
 	jobqueue.Register(r, func(ctx context.Context, _ SettleArgs) error { return s.SettlePending(ctx) })
 	r.Every(settleEvery, SettleArgs{})
 	jobqueue.RegisterTimeout(r, longWork, s.remove)
+	jobqueue.RegisterTimeout(r, longWork, func(ctx context.Context, _ RemoveTextsArgs) error { return s.RemoveTexts(ctx) })
+	r.Every(removeTextsEvery, RemoveTextsArgs{})
 	jobqueue.RegisterTimeout(r, longWork, s.fill)
 	jobqueue.RegisterTimeout(r, longWork, s.fetch)
 	jobqueue.RegisterTimeout(r, longWork, s.maintain)
@@ -98,18 +101,13 @@ func (s *Service) SettlePending(ctx context.Context) error {
 }
 
 func (s *Service) settleLost(ctx context.Context, push Push) error {
-	p, err := s.deps.Projects.Known(ctx, push.ProjectID)
+	of, repo, err := s.subjectOf(ctx, push)
 	if fault.Is(err, fault.NotFound) {
 		return nil // it goes with its project
 	}
 	if err != nil {
 		return err
 	}
-	row, err := s.Find(ctx, p)
-	if err != nil {
-		return err
-	}
-	repo := s.deps.Store.Repo(row.Key())
 	if held, err := repo.Held(push.ID); held || err != nil {
 		return err
 	}
@@ -131,7 +129,27 @@ func (s *Service) settleLost(ctx context.Context, push Push) error {
 			return err
 		}
 	}
-	return s.settleFromRefs(ctx, repo, p, by, push)
+	return s.settleFromRefs(ctx, repo, of, by, push)
+}
+
+// subjectOf finds what a push is to.
+func (s *Service) subjectOf(ctx context.Context, push Push) (subject, *gitstore.Repo, error) {
+	if push.TextID != nil {
+		t, err := s.FindText(ctx, *push.TextID)
+		if err != nil {
+			return nil, nil, err
+		}
+		return texts{s, t}, s.deps.Store.Repo(t.Key()), nil
+	}
+	p, err := s.deps.Projects.Known(ctx, *push.ProjectID)
+	if err != nil {
+		return nil, nil, err
+	}
+	row, err := s.Find(ctx, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	return code{s, p, row}, s.deps.Store.Repo(row.Key()), nil
 }
 
 // OnProjectRemoving leaves a job behind that takes the repository from its
@@ -227,6 +245,9 @@ func gone(err error) error {
 
 // maintain keeps a repository quick after pushes.
 func (s *Service) maintain(ctx context.Context, args MaintainArgs) error {
+	if args.TextID != 0 {
+		return s.maintainText(ctx, args.TextID)
+	}
 	p, err := s.deps.Projects.Known(ctx, args.ProjectID)
 	if err != nil {
 		return gone(err)

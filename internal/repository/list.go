@@ -9,13 +9,6 @@ import (
 	"stithy/internal/project"
 )
 
-// Comments lists the comments on a commit, oldest first.
-func (s *Service) Comments(ctx context.Context, p *project.Project, commit gitstore.OID, req paging.Request) (paging.Result[Comment], error) {
-	l := postgres.From("commit_comments c").Columns("c.id, c.note, c.path, c.line, c.line_type, c.author_id, c.created_at").
-		Where("c.project_id = ?", p.ID).Where("c.sha = ?", commit).Order(postgres.Key{Expr: "c.id"})
-	return paging.Fetch[Comment](ctx, s.deps.DB, l, req, nil)
-}
-
 // StatusFilter says which statuses of a commit are wanted.
 type StatusFilter struct {
 	Ref, Name string

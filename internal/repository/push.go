@@ -67,14 +67,33 @@ func (a *PushSession) Move(ctx context.Context, q gitstore.Quarantine, updates .
 type PushSession struct {
 	Repo *gitstore.Repo // its processes hold the ticket
 
+	s      *Service
+	by     access.Actor
+	of     subject
+	via    Via
+	ticket *gitstore.Ticket
+	push   *Push // nil until approved
+}
+
+// subject is what pushes change: the repository of a project, or one of texts.
+type subject interface {
+	// owner are the columns that a push names it by; one of them is nil.
+	owner() (projectID, textID *int64)
+	// check asks the rules about every ref. A refusal is a *gitstore.RefusedError.
+	check(ctx context.Context, a *PushSession, q gitstore.Quarantine, updates []gitstore.RefUpdate) error
+	// settling does what must be done after refs moved and before a transaction notes it. What it returns is part of that
+	// transaction. It may be called again.
+	settling(ctx context.Context, repo *gitstore.Repo, by access.Actor, push Push) (func(context.Context, pgx.Tx) error, error)
+}
+
+// code is the repository of a project.
+type code struct {
 	s       *Service
-	by      access.Actor
 	project *project.Project
 	row     *Repository
-	via     Via
-	ticket  *gitstore.Ticket
-	push    *Push // nil until approved
 }
+
+func (c code) owner() (projectID, textID *int64) { return &c.project.ID, nil }
 
 var errReadOnly = fault.WithMessage(fault.Forbidden, "The repository is temporarily read-only. Please try again later.")
 
@@ -91,24 +110,23 @@ func (s *Service) BeginPush(ctx context.Context, by access.Actor, p *project.Pro
 	if err != nil {
 		return nil, err
 	}
+	return s.begin(ctx, by, repo, code{s, p, row}, via)
+}
+
+func (s *Service) begin(ctx context.Context, by access.Actor, repo *gitstore.Repo, of subject, via Via) (*PushSession, error) {
 	ticket, err := repo.Ticket(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &PushSession{Repo: repo.Holding(ticket), s: s, by: by, project: p, row: row, via: via, ticket: ticket}, nil
+	return &PushSession{Repo: repo.Holding(ticket), s: s, by: by, of: of, via: via, ticket: ticket}, nil
 }
 
 // Approve checks every ref and writes the intent down. The objects may still
 // be in a quarantine. A refusal is a *gitstore.RefusedError.
 func (a *PushSession) Approve(ctx context.Context, q gitstore.Quarantine, updates []gitstore.RefUpdate, options []string) error {
 	s := a.s
-	if err := a.checkRules(ctx, a.Repo.In(q), updates); err != nil {
+	if err := a.of.check(ctx, a, q, updates); err != nil {
 		return err
-	}
-	if q != (gitstore.Quarantine{}) {
-		if err := s.checkPointers(ctx, a.project, a.Repo.In(q), updates); err != nil {
-			return err
-		}
 	}
 	failpoint.Here(failpoint.PushJudged)
 	id, err := postgres.Value[int64](ctx, s.deps.DB, sqlNextPush)
@@ -118,17 +136,15 @@ func (a *PushSession) Approve(ctx context.Context, q gitstore.Quarantine, update
 	if err := a.ticket.Number(ctx, id); err != nil {
 		return err
 	}
-	push := &Push{
-		ID: id, ProjectID: a.project.ID, Via: a.via, State: Pending, Updates: updates, Options: slices.Clip(options),
-		CreatedAt: s.deps.Clock.Now(),
-	}
+	push := &Push{ID: id, Via: a.via, State: Pending, Updates: updates, Options: slices.Clip(options), CreatedAt: s.deps.Clock.Now()}
+	push.ProjectID, push.TextID = a.of.owner()
 	if push.Options == nil {
 		push.Options = []string{}
 	}
 	if a.by.SignedIn() {
 		push.UserID = new(a.by.ID())
 	}
-	_, err = s.deps.DB.Exec(ctx, sqlIntend, push.ID, push.ProjectID, push.UserID, push.Via, push.Updates, push.Options, push.CreatedAt)
+	_, err = s.deps.DB.Exec(ctx, sqlIntend, push.ID, push.ProjectID, push.TextID, push.UserID, push.Via, push.Updates, push.Options, push.CreatedAt)
 	if err != nil {
 		return goneProject.Translate(err)
 	}
@@ -137,21 +153,24 @@ func (a *PushSession) Approve(ctx context.Context, q gitstore.Quarantine, update
 	return nil
 }
 
-// checkRules asks the rules about every ref. One refusal refuses all.
-func (a *PushSession) checkRules(ctx context.Context, repo *gitstore.Repo, updates []gitstore.RefUpdate) error {
-	room := a.s.deps.Protection
-	rules, err := room.Rules(ctx, a.project, a.row.Empty)
+// check asks the rules that protect branches and tags, and for the content of large files. One refusal refuses all.
+func (c code) check(ctx context.Context, a *PushSession, q gitstore.Quarantine, updates []gitstore.RefUpdate) error {
+	room, repo := c.s.deps.Protection, a.Repo.In(q)
+	rules, err := room.Rules(ctx, c.project, c.row.Empty)
 	if err != nil {
 		return err
 	}
 	w := protection.Instance(a.by)
 	if a.via != ViaJob {
-		if w, err = room.Writer(ctx, a.by, a.project, rules); err != nil {
+		if w, err = room.Writer(ctx, a.by, c.project, rules); err != nil {
 			return err
 		}
 		w.Web = a.via == ViaAPI
 	}
-	return rules.Judge(ctx, repo, w, updates)
+	if err := rules.Judge(ctx, repo, w, updates); err != nil || q == (gitstore.Quarantine{}) {
+		return err
+	}
+	return c.s.checkPointers(ctx, c.project, repo, updates)
 }
 
 // Settle notes what is known to have become of an approved push and tells the
@@ -160,7 +179,7 @@ func (a *PushSession) Settle(ctx context.Context, moved []gitstore.RefUpdate) er
 	if a.push == nil {
 		return nil
 	}
-	return a.s.settle(ctx, a.Repo, a.project, a.by, *a.push, moved)
+	return a.s.settle(ctx, a.Repo, a.of, a.by, *a.push, moved)
 }
 
 // SettleFromRefs settles a push whose result git did not report, by reading the
@@ -169,14 +188,14 @@ func (a *PushSession) SettleFromRefs(ctx context.Context) error {
 	if a.push == nil {
 		return nil
 	}
-	return a.s.settleFromRefs(ctx, a.Repo, a.project, a.by, *a.push)
+	return a.s.settleFromRefs(ctx, a.Repo, a.of, a.by, *a.push)
 }
 
 // Close ends the session. A push that was approved but not settled is
 // settled later by the background job (jobs.go).
 func (a *PushSession) Close() {
 	if err := a.ticket.Close(); err != nil {
-		a.s.deps.Log.Error("giving back the ticket of a push", "project_id", a.project.ID, "error", err)
+		a.s.deps.Log.Error("giving back the ticket of a push", "repository", a.Repo.Key().Path, "error", err)
 	}
 }
 
@@ -192,62 +211,74 @@ func (s *Service) Pushed(ctx context.Context, projectID, userID int64) (bool, er
 }
 
 // settleFromRefs finds out which refs of a pending push moved, and settles it.
-func (s *Service) settleFromRefs(ctx context.Context, repo *gitstore.Repo, p *project.Project, by access.Actor, push Push) error {
+func (s *Service) settleFromRefs(ctx context.Context, repo *gitstore.Repo, of subject, by access.Actor, push Push) error {
 	now, err := values(ctx, repo, push.Updates)
 	if err != nil {
 		return fmt.Errorf("reading refs after a push: %w", err)
 	}
-	since, err := postgres.All[Push](ctx, s.deps.DB, sqlSince, push.ProjectID, push.ID, push.CreatedAt, sinceLimit)
+	sql := sqlSince
+	id, textID := of.owner()
+	if textID != nil {
+		sql, id = sqlTextSince, textID
+	}
+	since, err := postgres.All[Push](ctx, s.deps.DB, sql, id, push.ID, push.CreatedAt, sinceLimit)
 	if err != nil {
 		return err
 	}
-	return s.settle(ctx, repo, p, by, push, landed(push.Updates, now, since))
-}
-
-// settle notes which refs of a pending push moved. It may be called any number
-// of times, by the process that took the push and by the background job, and counts once.
-func (s *Service) settle(ctx context.Context, repo *gitstore.Repo, p *project.Project, by access.Actor, push Push, moved []gitstore.RefUpdate) error {
-	head, err := s.ensureDefaultBranch(ctx, repo, p, moved)
-	if err != nil {
-		return err
-	}
-	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error { return s.recordOutcome(ctx, tx, p, by, push, moved, head) })
+	return s.settle(ctx, repo, of, by, push, landed(push.Updates, now, since))
 }
 
 // sinceLimit is how many later pushes to one repository are looked at.
 const sinceLimit = 1000
 
-// recordOutcome marks a pending push as done or void. If it was still pending
-// and refs moved, it updates repository and project and publishes Pushed.
-func (s *Service) recordOutcome(ctx context.Context, tx pgx.Tx, p *project.Project, by access.Actor, push Push, moved []gitstore.RefUpdate, head string) error {
+// settle notes which refs of a pending push moved: the push becomes done or void. It may be called any number of times, by the
+// process that took the push and by the background job, and counts once.
+func (s *Service) settle(ctx context.Context, repo *gitstore.Repo, of subject, by access.Actor, push Push, moved []gitstore.RefUpdate) error {
 	push.State = Done
+	var note func(context.Context, pgx.Tx) error
 	if len(moved) == 0 {
-		push.State, moved = Void, push.Updates
-	}
-	now := s.deps.Clock.Now()
-	tag, err := tx.Exec(ctx, sqlSettle, push.ID, push.State, moved, now)
-	if err != nil || tag.RowsAffected() == 0 || push.State == Void {
-		return err
-	}
-	wasEmpty, err := postgres.Value[bool](ctx, tx, sqlMarkPushed, p.ID, now)
-	if err != nil {
-		return err
-	}
-	if wasEmpty {
-		if err := s.deps.Protection.ProtectFirst(ctx, tx, p, cmp.Or(head, s.deps.Projects.BranchOf(p))); err != nil {
+		push.State = Void
+	} else {
+		var err error
+		push.Updates = moved
+		if note, err = of.settling(ctx, repo, by, push); err != nil {
 			return err
 		}
 	}
-	if err := s.deps.Projects.NotePush(ctx, tx, p.ID, now, head); err != nil {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, sqlSettle, push.ID, push.State, push.Updates, s.deps.Clock.Now())
+		if err != nil || tag.RowsAffected() == 0 || push.State == Void {
+			return err
+		}
+		err = note(ctx, tx)
+		failpoint.Here(failpoint.PushNoting)
 		return err
-	}
-	push.Updates = moved
-	if err := s.deps.Queue.Insert(ctx, tx, MaintainArgs{ProjectID: p.ID}, jobqueue.Unique(), jobqueue.At(now.Add(maintainDelay))); err != nil {
-		return err
-	}
-	err = s.deps.Bus.Publish(ctx, tx, Pushed{Push: push, Project: p, By: by, Updates: moved})
-	failpoint.Here(failpoint.PushNoting)
-	return err
+	})
+}
+
+// settling updates repository and project and publishes Pushed.
+func (c code) settling(ctx context.Context, repo *gitstore.Repo, by access.Actor, push Push) (func(context.Context, pgx.Tx) error, error) {
+	s, p := c.s, c.project
+	head, err := s.ensureDefaultBranch(ctx, repo, p, push.Updates)
+	return func(ctx context.Context, tx pgx.Tx) error {
+		now := s.deps.Clock.Now()
+		wasEmpty, err := postgres.Value[bool](ctx, tx, sqlMarkPushed, p.ID, now)
+		if err != nil {
+			return err
+		}
+		if wasEmpty {
+			if err := s.deps.Protection.ProtectFirst(ctx, tx, p, cmp.Or(head, s.deps.Projects.BranchOf(p))); err != nil {
+				return err
+			}
+		}
+		if err := s.deps.Projects.NotePush(ctx, tx, p.ID, now, head); err != nil {
+			return err
+		}
+		if err := s.deps.Queue.Insert(ctx, tx, MaintainArgs{ProjectID: p.ID}, jobqueue.Unique(), jobqueue.At(now.Add(maintainDelay))); err != nil {
+			return err
+		}
+		return s.deps.Bus.Publish(ctx, tx, Pushed{Push: push, Project: p, By: by, Updates: push.Updates})
+	}, err
 }
 
 // ensureDefaultBranch points HEAD at the first pushed branch if HEAD's branch

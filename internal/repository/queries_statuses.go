@@ -22,10 +22,6 @@ order by s.ref, s.name, s.id desc limit 1000`
 	sqlDigests  = `select project_id, empty, size, commit_count, languages, readme, license from repositories where project_id = any($1::bigint[])`
 	sqlSurveyed = `update repositories set size = $2, commit_count = $3, languages = $4, readme = $5, license = $6 where project_id = $1`
 
-	sqlInsertComment = `
-insert into commit_comments (project_id, sha, note, path, line, line_type, author_id, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8)
-returning id, note, path, line, line_type, author_id, created_at`
-
 	// sqlSameNetwork is whether two projects have a source in common, over any
 	// number of steps. union, not union all, ends a circle.
 	sqlSameNetwork = `

@@ -1,10 +1,12 @@
 // Package repository owns the repositories of projects: where they lie, every
 // push that was made, branches, tags, commits and files as the API shows them.
+// It keeps the repositories of texts, too, for the rooms that own the texts.
 // It does not own the disk or git (gitstore), the project around it (project),
-// the rules that judge changes of refs (protection), nor the transports
-// (githttp, gitssh), which ask this room before they let anyone in.
+// the rules that judge changes of refs (protection), what is said about
+// commits (note), nor the transports (githttp, gitssh), which ask this room
+// before they let anyone in.
 //
-// Tables: repositories, pushes, commit_statuses, commit_comments,
+// Tables: repositories, text_repositories, pushes, commit_statuses,
 // repository_imports.
 package repository
 
@@ -63,7 +65,8 @@ const (
 // Push is the row: who changed which refs.
 type Push struct {
 	ID        int64
-	ProjectID int64
+	ProjectID *int64 // or
+	TextID    *int64 // of a repository of texts
 	UserID    *int64
 	Via       Via
 	State     Progress

@@ -76,6 +76,11 @@ func (s *Service) Empty(ctx context.Context, p *project.Project) (bool, error) {
 	return err == nil && r.Empty, err
 }
 
+// HasCode reports whether something was pushed to a project, and can be read. It plans no repository for one that has none.
+func (s *Service) HasCode(ctx context.Context, p *project.Project) (bool, error) {
+	return postgres.Value[bool](ctx, s.deps.DB, sqlHasCode, p.ID)
+}
+
 var goneProject = postgres.Faults{
 	"repositories_project_id_fkey": fault.NotFoundf("Project"), "pushes_project_id_fkey": fault.NotFoundf("Project"),
 }
