@@ -49,12 +49,17 @@ func On[P Params, R any](s *Service, spec httpapi.Spec, handle func(context.Cont
 func Below[P Params, R any](s *Service, spec httpapi.Spec, handle func(context.Context, httpapi.Call[Placed, P]) (R, error)) httpapi.Endpoint {
 	return httpapi.On(spec, func(ctx context.Context, a access.Actor, in P) (Placed, error) {
 		ref, iid := in.issue()
-		at, err := s.findPlaced(ctx, a, spec.Needs, ref, iid)
-		if errors.Is(err, errMissing) {
-			err = fault.NotFoundf("Issue")
-		}
-		return at, err
+		return s.FindBelow(ctx, a, spec.Needs, ref, iid)
 	}, handle)
+}
+
+// FindBelow finds the issue that a route names, for what other rooms keep about it.
+func (s *Service) FindBelow(ctx context.Context, a access.Actor, needs access.Ability, ref string, iid int) (Placed, error) {
+	at, err := s.findPlaced(ctx, a, needs, ref, iid)
+	if errors.Is(err, errMissing) {
+		err = fault.NotFoundf("Issue")
+	}
+	return at, err
 }
 
 func (s *Service) findPlaced(ctx context.Context, a access.Actor, needs access.Ability, ref string, iid int) (Placed, error) {

@@ -34,6 +34,21 @@ type Event struct {
 	Kind    LinkKind         // of Linked and Cut
 	Notes   bool             // of Cloned: with what was said
 	SpentOn *time.Time       // of Timed: the day of the time that was spent, where it is another than today
+	Commit  *Commit          // of Updated: whose message closed it
+}
+
+// Commit is a commit of a project.
+type Commit struct {
+	Project *project.Project
+	SHA     string
+}
+
+// Reference names a commit in a text of a project.
+func (c Commit) Reference(in *project.Project) string {
+	if c.Project.ID == in.ID {
+		return c.SHA
+	}
+	return c.Project.FullPath() + "@" + c.SHA
 }
 
 // EventName is the act.

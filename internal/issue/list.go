@@ -122,6 +122,34 @@ func (s *Service) List(ctx context.Context, by access.Actor, in Scope, f Filter,
 	if err != nil || empty {
 		return paging.Result[Issue]{}, err
 	}
+	return s.fetch(ctx, l, req)
+}
+
+// Part is issues of one state with some marks, or without.
+type Part struct {
+	Closed           bool
+	Marked, Unmarked Marks
+}
+
+// ListParts reads one page of each of some parts of a list. What the reader sees, and what the filter names, is found once for all of them.
+func (s *Service) ListParts(
+	ctx context.Context, by access.Actor, in Scope, f Filter, parts []Part, req paging.Request,
+) ([]paging.Result[Issue], error) {
+	pages := make([]paging.Result[Issue], len(parts))
+	l, empty, err := s.listing(ctx, by, in, f)
+	if err != nil || empty {
+		return pages, err
+	}
+	for n, p := range parts {
+		l.Closed, l.Marked, l.Unmarked = &p.Closed, p.Marked, p.Unmarked
+		if pages[n], err = s.fetch(ctx, l, req); err != nil {
+			return nil, err
+		}
+	}
+	return pages, nil
+}
+
+func (s *Service) fetch(ctx context.Context, l *listing, req paging.Request) (paging.Result[Issue], error) {
 	after := func(i Issue) []string {
 		at := i.CreatedAt
 		if req.OrderBy == "updated_at" {

@@ -171,7 +171,8 @@ func (s *Service) sameMilestone(ctx context.Context, tx pgx.Tx, id *int64, to *p
 	return &m.ID, nil
 }
 
-var errPlace = fault.WithMessage(fault.Unprocessable, "Unprocessable Entity")
+// ErrPlace is that an issue cannot come to stand beside what was named: that is gone, or in another order.
+var ErrPlace = fault.WithMessage(fault.Unprocessable, "Unprocessable Entity")
 
 // Reorder puts an issue after one of its project, before one, or between two.
 func (s *Service) Reorder(ctx context.Context, by access.Actor, p *project.Project, iid int, after, before int64) (*Issue, error) {
@@ -190,7 +191,7 @@ func (s *Service) Reorder(ctx context.Context, by access.Actor, p *project.Proje
 		for _, id := range []int64{after, before} {
 			if id != 0 {
 				if other, err := found(postgres.One[Issue](ctx, tx, sqlFindByID, id)); err != nil || other.ProjectID != p.ID || !RightsOf(by, p, other).Read {
-					return errors.Join(errPlace, err) // what may not be read is as good as missing
+					return errors.Join(ErrPlace, err) // what may not be read is as good as missing
 				}
 			}
 		}
@@ -211,7 +212,7 @@ func put(ctx context.Context, tx pgx.Tx, i *Issue, after, before int64, spread b
 	if err != nil {
 		return err
 	} else if !ok {
-		return errPlace
+		return ErrPlace
 	}
 	_, err = tx.Exec(ctx, sqlPlace, i.ID, place)
 	return err
@@ -221,7 +222,7 @@ func put(ctx context.Context, tx pgx.Tx, i *Issue, after, before int64, spread b
 func positionOf(ctx context.Context, tx pgx.Tx, id int64) (int64, error) {
 	at, err := postgres.Value[*int64](ctx, tx, sqlPosition, id)
 	if errors.Is(err, postgres.ErrNoRows) || (err == nil && at == nil) {
-		return 0, errPlace
+		return 0, ErrPlace
 	} else if err != nil {
 		return 0, err
 	}
@@ -253,7 +254,7 @@ func between(ctx context.Context, tx pgx.Tx, projectID, after, before int64) (pl
 		low, err = next(sqlPositionBefore, high, high-1024)
 	}
 	if err == nil && low >= high {
-		err = errPlace // no room could be made there
+		err = ErrPlace // no room could be made there
 	}
 	place = low + (high-low)/2
 	return place, place > low && place < high, err

@@ -20,6 +20,7 @@ import (
 	"stithy/internal/project"
 	"stithy/internal/setting"
 	"stithy/internal/subscription"
+	"stithy/internal/template"
 	"stithy/internal/user"
 )
 
@@ -33,6 +34,7 @@ type Deps struct {
 	Owners      *owner.Service
 	Labels      *label.Service
 	Milestones  *milestone.Service
+	Templates   *template.Service
 	Clock       clock.Clock
 	ExternalURL string
 }
@@ -170,16 +172,19 @@ func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Projec
 	} else {
 		d.Labels, d.AssigneeIDs, d.MilestoneID = nil, nil, nil
 	}
-	if MaySetTimes(by, p) {
+	if maySetTimes(by, p) {
 		i.IID = d.IID
 		if d.CreatedAt != nil {
 			i.CreatedAt, i.UpdatedAt = *d.CreatedAt, *d.CreatedAt
 		}
 	}
+	err := s.beginDescription(ctx, by, p, &i)
+	if err != nil {
+		return nil, err
+	}
 	if err := i.check(); err != nil {
 		return nil, err
 	}
-	var err error
 	if i.AssigneeIDs, err = s.assignable(ctx, p, d.AssigneeIDs); err != nil {
 		return nil, err
 	}
@@ -208,6 +213,18 @@ func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Projec
 		return commands.finish(ctx, tx, &i)
 	})
 	return &i, err
+}
+
+// beginDescription gives an issue without a description the one that its project has for those.
+func (s *Service) beginDescription(ctx context.Context, by access.Actor, p *project.Project, i *Issue) error {
+	if i.Description != nil && *i.Description != "" {
+		return nil
+	}
+	text, err := s.deps.Templates.Default(ctx, by, p)
+	if text != "" {
+		i.Description = &text
+	}
+	return err
 }
 
 // insert writes a new issue with the number that it has, or the next one, and subscribes its author.
@@ -261,8 +278,8 @@ func without(a, b []int64) []int64 {
 	return slices.DeleteFunc(slices.Clone(a), func(id int64) bool { return slices.Contains(b, id) })
 }
 
-// MaySetTimes reports whether an actor may set the times of issues and notes of a project, and the number of a new issue. Otherwise the instance does.
-func MaySetTimes(a access.Actor, p *project.Project) bool {
+// maySetTimes reports whether an actor may set the times of issues of a project, and the number of a new one. Otherwise the instance does.
+func maySetTimes(a access.Actor, p *project.Project) bool {
 	return access.Holds(a, access.DeleteIssues, p.Target())
 }
 

@@ -100,7 +100,7 @@ func (s *Service) checkNeighbours(ctx context.Context, by access.Actor, c Sortin
 	}
 	read, err := s.ReadableAmong(ctx, by, ids)
 	if err == nil && len(read) < len(ids) {
-		err = errPlace
+		err = ErrPlace
 	}
 	return err
 }
@@ -165,7 +165,7 @@ func putAcross(ctx context.Context, tx pgx.Tx, i *Issue, after, before int64) (e
 		}
 	}
 	if low > high {
-		return errPlace
+		return ErrPlace
 	}
 	_, err = tx.Exec(ctx, sqlPlace, i.ID, low+(high-low)/2)
 	return err

@@ -81,6 +81,13 @@ func (s *Service) update(ctx context.Context, tx pgx.Tx, by access.Actor, p *pro
 	return i, s.save(ctx, tx, Event{Action: Updated, By: by, Project: p, Issue: *i, Before: before}, i, c.UpdatedAt)
 }
 
+// CloseByCommit closes a locked issue, for an actor who may edit it, because the message of a commit says so. One that is closed stays as it is.
+func (s *Service) CloseByCommit(ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, i *Issue, c Commit) error {
+	before := *i
+	i.setClosed(true, by.ID(), s.deps.Clock.Now())
+	return s.save(ctx, tx, Event{Action: Updated, By: by, Project: p, Before: before, Commit: &c}, i, nil)
+}
+
 // apply makes of an issue what it becomes, without writing it.
 func (s *Service) apply(
 	ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, i *Issue, c Change, labels labelChange, plans bool,
@@ -207,12 +214,12 @@ func (s *Service) save(ctx context.Context, tx pgx.Tx, e Event, i *Issue, update
 	if len(i.LabelIDs) > maxLabels {
 		return fault.Field("labels", "are too many (maximum is %d)", maxLabels)
 	}
-	if i.equal(&e.Before) && (updatedAt == nil || !MaySetTimes(e.By, e.Project)) {
+	if i.equal(&e.Before) && (updatedAt == nil || !maySetTimes(e.By, e.Project)) {
 		return nil
 	}
 	e.At = s.deps.Clock.Now()
 	i.UpdatedAt = e.At
-	if updatedAt != nil && MaySetTimes(e.By, e.Project) {
+	if updatedAt != nil && maySetTimes(e.By, e.Project) {
 		i.UpdatedAt = *updatedAt
 	}
 	if _, err := tx.Exec(ctx, sqlUpdate, i.ID, i.Title, i.Description, i.Type, i.Severity, i.Closed, i.ClosedAt, i.ClosedByID, i.Confidential,

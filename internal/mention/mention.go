@@ -1,8 +1,8 @@
 // Package mention owns who and what is named in what people write about issues: the people whom a description or a comment names, the note at an
-// issue that another one names it, and who takes part in an issue.
+// issue that another one or a commit names it, what the messages of commits close, and who takes part in an issue.
 //
-// It does not own the texts (issue, note), nor what people are asked to do for being named (todo). It reads texts in the transaction that writes
-// them, with the rights that everyone has then.
+// It does not own the texts (issue, note, repository), nor what people are asked to do for being named (todo). It reads texts in the transaction that
+// writes them, with the rights that everyone has then; messages of commits in a job that a push leaves behind.
 //
 // Tables: issue_mentions.
 package mention

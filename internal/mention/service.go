@@ -20,20 +20,28 @@ import (
 	"stithy/internal/note"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/deps"
+	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
+	"stithy/internal/repository"
 	"stithy/internal/subscription"
+	"stithy/internal/token"
 	"stithy/internal/user"
 )
 
 // Deps is what the room needs from below.
 type Deps struct {
-	DB     *postgres.DB
-	Bus    *bus.Bus
-	Users  *user.Service
-	Issues *issue.Service
-	Notes  *note.Service
-	Clock  clock.Clock
+	DB           *postgres.DB
+	Bus          *bus.Bus
+	Queue        *jobqueue.Queue
+	Users        *user.Service
+	Tokens       *token.Service
+	Projects     *project.Service
+	Repositories *repository.Service
+	Issues       *issue.Service
+	Notes        *note.Service
+	Clock        clock.Clock
+	ExternalURL  string
 }
 
 // Service is the use cases of mentions.
@@ -69,9 +77,14 @@ func written(description *string) string {
 	return *description
 }
 
-// OnNote records what a new or changed comment mentions and refers to. Deleting a note deletes its mentions with it (foreign key).
+// OnNote records what a new or changed comment on an issue mentions and refers to; comments on other things mention nobody. Deleting a note deletes its
+// mentions with it (foreign key).
 func (s *Service) OnNote(ctx context.Context, tx pgx.Tx, e note.Event) error {
-	t := text{By: e.By, At: e.At, Project: e.Project, Issue: &e.Issue, Note: &e.Note}
+	of, is := note.IssueOf(e.Of)
+	if !is {
+		return nil
+	}
+	t := text{By: e.By, At: e.At, Project: of.Project, Issue: of.Issue, Note: &e.Note}
 	switch e.Action {
 	case note.Created:
 		return s.update(ctx, tx, t, "", e.Note.Body)
@@ -237,16 +250,18 @@ func (s *Service) addBacklinks(ctx context.Context, tx pgx.Tx, t text, refs []ma
 	if len(refs) == 0 || t.internal() || !t.By.SignedIn() {
 		return nil
 	}
-	projects, err := s.projects(ctx, tx, t, refs)
+	paths := make([]string, len(refs))
+	for n := range refs {
+		paths[n] = strings.ToLower(refs[n].Path)
+	}
+	projects, err := s.projects(ctx, tx, t.By, t.Project, paths)
 	if err != nil {
 		return err
 	}
 	var numbers []issue.Number
-	for _, r := range refs {
-		iid, err := strconv.ParseInt(r.Name, 10, 32)
-		p := projects[strings.ToLower(r.Path)]
-		number := issue.Number{Project: p, IID: int(iid)}
-		if err == nil && p != nil && !slices.Contains(numbers, number) && len(numbers) < maxIssues && access.Holds(t.By, access.CreateNotes, p.Target()) {
+	for n, r := range refs {
+		number, ok := numberIn(t.By, projects[paths[n]], r.Name)
+		if ok && !slices.Contains(numbers, number) && len(numbers) < maxIssues {
 			numbers = append(numbers, number)
 		}
 	}
@@ -258,7 +273,7 @@ func (s *Service) addBacklinks(ctx context.Context, tx pgx.Tx, t text, refs []ma
 		if i == nil || i.ID == t.Issue.ID {
 			continue
 		}
-		at, from := note.Place{Project: numbers[n].Project, Issue: i}, note.Place{Project: t.Project, Issue: t.Issue}
+		at, from := issue.Placed{Project: numbers[n].Project, Issue: i}, issue.Placed{Project: t.Project, Issue: t.Issue}
 		if err := s.deps.Notes.NoteMention(ctx, tx, t.By, at, from, t.At); err != nil {
 			return err
 		}
@@ -266,19 +281,27 @@ func (s *Service) addBacklinks(ctx context.Context, tx pgx.Tx, t text, refs []ma
 	return nil
 }
 
-// projects returns the projects of some references that the author of the text sees, with the author's roles, keyed by their paths in lower case.
-func (s *Service) projects(ctx context.Context, tx pgx.Tx, t text, refs []markdown.Reference) (map[string]*project.Project, error) {
-	byPath, ids := map[string]*project.Project{"": t.Project}, map[string]int64{}
-	for _, r := range refs {
-		path := strings.ToLower(r.Path)
+// numberIn reads the number of an issue in a project. It is none where the author may not comment, or does not see the project, which is nil then.
+func numberIn(by access.Actor, p *project.Project, text string) (issue.Number, bool) {
+	iid, err := strconv.ParseInt(text, 10, 32)
+	return issue.Number{Project: p, IID: int(iid)}, err == nil && p != nil && access.Holds(by, access.CreateNotes, p.Target())
+}
+
+// projects returns the projects at some paths in lower case that the author of a text sees, with the author's roles. The path "" is the text's own
+// project, and one without a slash is beside it.
+func (s *Service) projects(
+	ctx context.Context, q postgres.Querier, by access.Actor, own *project.Project, paths []string,
+) (map[string]*project.Project, error) {
+	byPath, ids := map[string]*project.Project{"": own}, map[string]int64{}
+	for _, path := range paths {
 		if _, known := ids[path]; known || path == "" || len(ids) == maxProjects {
 			continue
 		}
 		whole := path
 		if !strings.Contains(path, "/") {
-			whole = t.Project.NamespaceFullPath + "/" + path
+			whole = own.NamespaceFullPath + "/" + path
 		}
-		route, err := group.Walk(ctx, tx, whole)
+		route, err := group.Walk(ctx, q, whole)
 		if err != nil {
 			return nil, err
 		}
@@ -291,12 +314,12 @@ func (s *Service) projects(ctx context.Context, tx pgx.Tx, t text, refs []markdo
 	for _, id := range ids {
 		asked = append(asked, id)
 	}
-	rows, err := postgres.All[project.Project](ctx, tx, sqlProjects, t.By.ID(), s.today(), asked)
+	rows, err := postgres.All[project.Project](ctx, q, sqlProjects, by.ID(), s.today(), asked)
 	if err != nil {
 		return nil, err
 	}
 	for path, id := range ids {
-		if n := slices.IndexFunc(rows, func(p project.Project) bool { return p.ID == id }); n >= 0 && access.Sees(t.By, rows[n].Target()) {
+		if n := slices.IndexFunc(rows, func(p project.Project) bool { return p.ID == id }); n >= 0 && access.Sees(by, rows[n].Target()) {
 			byPath[path] = &rows[n]
 		}
 	}
@@ -305,7 +328,7 @@ func (s *Service) projects(ctx context.Context, tx pgx.Tx, t text, refs []markdo
 
 // Participants reads one page of the people who take part in an issue and may read it: its author, its assignees, whoever commented on it
 // and whoever is mentioned, as far as the reader may know. They are ordered by id; further ones than the first thousand are not listed.
-func (s *Service) Participants(ctx context.Context, a access.Actor, at note.Place, req paging.Request) (paging.Result[user.Brief], error) {
+func (s *Service) Participants(ctx context.Context, a access.Actor, at issue.Placed, req paging.Request) (paging.Result[user.Brief], error) {
 	internal := access.Holds(a, access.ReadInternalNotes, at.Target())
 	ids, err := postgres.Values[int64](ctx, s.deps.DB, sqlParticipants, at.Issue.ID, internal)
 	if err != nil {
