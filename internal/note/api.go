@@ -4,12 +4,14 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"stithy/internal/issue"
 	"stithy/internal/kit/access"
-	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
+	"stithy/internal/repository"
+	"stithy/internal/snippet"
 )
 
 // maxRequest is more than a note of the greatest length takes.
@@ -17,36 +19,86 @@ const maxRequest = 2 << 20
 
 const (
 	ofIssue     = "/projects/{id}/issues/{issue_iid:digits}"
+	ofSnippet   = "/projects/{id}/snippets/{snippet_id}"
+	ofCommit    = "/projects/{id}/repository/commits/{sha}"
 	cutNote     = "Bodies are cut after 65,536 characters, and after 200 when those before them in an answer take two megabytes."
-	lockedOut   = "403 to who is no member when the discussion is locked"
-	commands    = "Lines of the text that are commands, like /close, are done with the rights of the caller; 202 when there is nothing else in it."
 	othersNotes = "403 to who is neither the author nor a maintainer"
 )
 
-// Endpoints of the room.
-func (s *Service) Endpoints() []httpapi.Endpoint {
-	return slices.Concat(s.noteEndpoints(), s.discussionEndpoints(), s.awardEndpoints(), s.changeEndpoints())
+// parent is a kind of things as routes lead to them. Ref names one in the path.
+type parent[Ref any] struct {
+	kind
+	path    string
+	noun    string // {thing} in the summaries
+	saying  string // what is to be known by who says something
+	refuses string // whom it refuses beyond the abilities
+	find    func(context.Context, access.Actor, access.Ability, Ref) (Place, error)
 }
 
-func (s *Service) noteEndpoints() []httpapi.Endpoint {
-	const all, one = ofIssue + "/notes", ofIssue + "/notes/{note_id:digits}"
-	issues := s.deps.Issues
+// below declares an endpoint below things of a kind. The route of the spec begins there.
+func below[Ref, P, R any](of parent[Ref], spec httpapi.Spec, handle func(context.Context, httpapi.Call[Place, P]) (R, error)) httpapi.Endpoint {
+	method, path, _ := strings.Cut(spec.Route, " ")
+	spec.Route, spec.Summary = method+" "+of.path+path, strings.ReplaceAll(spec.Summary, "{thing}", of.noun)
+	return httpapi.Below(spec, func(ctx context.Context, a access.Actor, ref Ref) (Place, error) {
+		return of.find(ctx, a, spec.Needs, ref)
+	}, handle)
+}
+
+// Endpoints of the room.
+func (s *Service) Endpoints() []httpapi.Endpoint {
+	issues := parent[issue.Ref]{
+		kind: AtIssue{}.kind(), path: ofIssue, noun: "an issue", find: s.atIssue, refuses: "403 to who is no member when the discussion is locked",
+		saying: "Lines of the text that are commands, like /close, are done with the rights of the caller; 202 when there is nothing else in it.",
+	}
+	snippets := parent[snippet.Ref]{kind: AtSnippet{}.kind(), path: ofSnippet, noun: "a snippet", find: s.atSnippet}
+	commits := parent[repository.CommitRef]{
+		kind: AtCommit{}.kind(), path: ofCommit, noun: "a commit",
+		find: func(ctx context.Context, a access.Actor, needs access.Ability, ref repository.CommitRef) (Place, error) {
+			return s.atCommit(ctx, a, needs, ref)
+		},
+	}
+	return slices.Concat(
+		noteEndpoints(s, issues), discussionEndpoints(s, issues), beginEndpoint(s, issues), awardEndpoints(s, issues), s.changeEndpoints(),
+		noteEndpoints(s, snippets), discussionEndpoints(s, snippets), beginEndpoint(s, snippets), awardEndpoints(s, snippets),
+		discussionEndpoints(s, commits), s.commitEndpoints(),
+	)
+}
+
+func (s *Service) atIssue(ctx context.Context, a access.Actor, needs access.Ability, ref issue.Ref) (Place, error) {
+	at, err := s.deps.Issues.FindBelow(ctx, a, needs, ref.ID, ref.IssueIID)
+	return AtIssue{at}, err
+}
+
+func (s *Service) atSnippet(ctx context.Context, a access.Actor, needs access.Ability, ref snippet.Ref) (Place, error) {
+	at, err := s.deps.Snippets.FindBelow(ctx, a, needs, ref)
+	return AtSnippet{plain{at.Project}, at.Snippet}, err
+}
+
+func (s *Service) atCommit(ctx context.Context, a access.Actor, needs access.Ability, ref repository.CommitRef) (AtCommit, error) {
+	p, c, err := s.deps.Repositories.FindCommitBelow(ctx, a, needs, ref)
+	if err != nil {
+		return AtCommit{}, err
+	}
+	return newAtCommit(p, c)
+}
+
+func noteEndpoints[Ref any](s *Service, of parent[Ref]) []httpapi.Endpoint {
+	const all, one = "/notes", "/notes/{note_id:digits}"
 	return []httpapi.Endpoint{
-		issue.Below(issues, httpapi.Spec{Route: "GET " + all, Needs: access.ReadNotes, Summary: "List the notes about an issue.", Note: cutNote}, s.handleList),
-		issue.Below(issues, httpapi.Spec{Route: "GET " + one, Needs: access.ReadNotes, Summary: "Show a note about an issue."}, s.handleGet),
-		issue.Below(issues, httpapi.Spec{
-			Route: "POST " + all, Needs: access.CreateNotes, Status: http.StatusCreated, Summary: "Comment on an issue.", MaxBody: maxRequest,
-			Limit: "notes_create", ExtraRefusals: lockedOut, Note: commands,
+		below(of, httpapi.Spec{Route: "GET " + all, Needs: of.read, Summary: "List the notes about {thing}.", Note: cutNote}, s.handleList),
+		below(of, httpapi.Spec{Route: "GET " + one, Needs: of.read, Summary: "Show a note about {thing}."}, s.handleGet),
+		below(of, httpapi.Spec{
+			Route: "POST " + all, Needs: of.comment, Status: http.StatusCreated, Summary: "Comment on {thing}.", MaxBody: maxRequest,
+			Limit: "notes_create", ExtraRefusals: of.refuses, Note: of.saying,
 		}, s.handleCreate),
-		issue.Below(issues, httpapi.Spec{
-			Route: "PUT " + one, Needs: access.EditNotes, Summary: "Change a comment on an issue.", MaxBody: maxRequest, ExtraRefusals: othersNotes,
+		below(of, httpapi.Spec{
+			Route: "PUT " + one, Needs: of.edit, Summary: "Change a comment on {thing}.", MaxBody: maxRequest, ExtraRefusals: othersNotes,
 		}, s.handleUpdate),
-		issue.Below(issues, httpapi.Spec{Route: "DELETE " + one, Needs: access.EditNotes, Summary: "Delete a comment on an issue.", ExtraRefusals: othersNotes}, s.handleDelete),
+		below(of, httpapi.Spec{Route: "DELETE " + one, Needs: of.edit, Summary: "Delete a comment on {thing}.", ExtraRefusals: othersNotes}, s.handleDelete),
 	}
 }
 
 type listParams struct {
-	issue.Ref
 	OrderBy string `param:"order_by" enum:"created_at,updated_at" default:"created_at" doc:"What the list is ordered by"`
 	Sort    string `param:"sort" enum:"asc,desc" default:"desc" doc:"Direction of the order"`
 	Filter  string `param:"activity_filter" enum:"all_notes,only_comments,only_activity" default:"all_notes" doc:"What is listed"`
@@ -68,7 +120,6 @@ func (s *Service) handleList(ctx context.Context, call httpapi.Call[Place, listP
 }
 
 type noteRef struct {
-	issue.Ref
 	NoteID int64 `param:"note_id" doc:"ID of the note"`
 }
 
@@ -84,7 +135,6 @@ type bodyParams struct {
 }
 
 type createParams struct {
-	issue.Ref
 	bodyParams
 	Internal     httpapi.Opt[bool] `param:"internal" doc:"Whether reporters alone may read it"`
 	Confidential httpapi.Opt[bool] `param:"confidential" doc:"An older name of internal"`
@@ -118,164 +168,4 @@ func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[Place, upd
 
 func (s *Service) handleDelete(ctx context.Context, call httpapi.Call[Place, noteRef]) (httpapi.NoContent, error) {
 	return httpapi.NoContent{}, s.Delete(ctx, call.Actor, call.Subject, call.Params.NoteID)
-}
-
-func (s *Service) discussionEndpoints() []httpapi.Endpoint {
-	const (
-		all   = ofIssue + "/discussions"
-		one   = all + "/{discussion_id}"
-		notes = one + "/notes"
-		note  = notes + "/{note_id:digits}"
-	)
-	issues := s.deps.Issues
-	return []httpapi.Endpoint{
-		issue.Below(issues, httpapi.Spec{Route: "GET " + all, Needs: access.ReadNotes, Summary: "List the discussions about an issue.", Note: cutNote}, s.handleDiscussions),
-		issue.Below(issues, httpapi.Spec{Route: "GET " + one, Needs: access.ReadNotes, Summary: "Show a discussion about an issue.", Note: cutNote}, s.handleDiscussion),
-		issue.Below(issues, httpapi.Spec{
-			Route: "POST " + all, Needs: access.CreateNotes, Status: http.StatusCreated, Summary: "Begin a discussion about an issue.", MaxBody: maxRequest,
-			Limit: "notes_create", ExtraRefusals: lockedOut, Note: commands,
-		}, s.handleBegin),
-		issue.Below(issues, httpapi.Spec{Route: "GET " + notes, Needs: access.ReadNotes, Summary: "List the notes of a discussion about an issue.", Note: cutNote}, s.handleSaid),
-		issue.Below(issues, httpapi.Spec{
-			Route: "POST " + notes, Needs: access.CreateNotes, Status: http.StatusCreated, Summary: "Reply to a discussion about an issue.", MaxBody: maxRequest,
-			Limit: "notes_create", ExtraRefusals: lockedOut, Note: commands,
-		}, s.handleReply),
-		issue.Below(issues, httpapi.Spec{Route: "GET " + note, Needs: access.ReadNotes, Summary: "Show a note of a discussion about an issue."}, s.handleSaidNote),
-		issue.Below(issues, httpapi.Spec{
-			Route: "PUT " + note, Needs: access.EditNotes, Summary: "Change a note of a discussion about an issue.", MaxBody: maxRequest, ExtraRefusals: othersNotes,
-		}, s.handleChangeSaid),
-		issue.Below(issues, httpapi.Spec{
-			Route: "DELETE " + note, Needs: access.EditNotes, Summary: "Delete a note of a discussion about an issue.", ExtraRefusals: othersNotes,
-		}, s.handleDeleteSaid),
-	}
-}
-
-type discussionsParams struct {
-	issue.Ref
-	httpapi.Paging
-}
-
-func (s *Service) handleDiscussions(ctx context.Context, call httpapi.Call[Place, discussionsParams]) (none httpapi.List[discussionForm], err error) {
-	req, err := call.Params.Request()
-	if err != nil {
-		return none, err
-	}
-	page, err := s.Discussions(ctx, call.Actor, call.Subject, req)
-	if err != nil {
-		return none, err
-	}
-	present, err := s.presenter(ctx, call.Subject, slices.Concat(page.Items...)...)
-	return httpapi.ListOf(req, page, func(d Discussion) discussionForm { return formOf(d, present) }), err
-}
-
-type discussionRef struct {
-	issue.Ref
-	DiscussionID string `param:"discussion_id" doc:"ID of the discussion"`
-}
-
-func (s *Service) handleDiscussion(ctx context.Context, call httpapi.Call[Place, discussionRef]) (discussionForm, error) {
-	d, err := s.FindDiscussion(ctx, call.Actor, call.Subject, call.Params.DiscussionID)
-	return s.showDiscussion(ctx, call.Subject, d, err)
-}
-
-type beginParams struct {
-	issue.Ref
-	bodyParams
-}
-
-func (s *Service) handleBegin(ctx context.Context, call httpapi.Call[Place, beginParams]) (reply discussionReply, _ error) {
-	said, err := s.Create(ctx, call.Actor, call.Subject, Draft{Body: call.Params.Body, CreatedAt: call.Params.CreatedAt.Ptr(), Thread: true})
-	switch {
-	case err != nil:
-		return reply, err
-	case said.Note == nil:
-		return reply.Other(obeyed(said)), nil
-	}
-	form, err := s.showDiscussion(ctx, call.Subject, Discussion{*said.Note}, nil)
-	if err == nil {
-		form.Notes[0].CommandsChanges = said.Commands.Changes
-	}
-	return reply.One(form), err
-}
-
-func (s *Service) handleSaid(ctx context.Context, call httpapi.Call[Place, discussionRef]) ([]noteForm, error) {
-	d, err := s.FindDiscussion(ctx, call.Actor, call.Subject, call.Params.DiscussionID)
-	if fault.Is(err, fault.NotFound) {
-		return nil, fault.WithMessage(fault.NotFound, "404 Notes Not Found")
-	}
-	form, err := s.showDiscussion(ctx, call.Subject, d, err)
-	return form.Notes, err
-}
-
-type replyParams struct {
-	discussionRef
-	bodyParams
-}
-
-func (s *Service) handleReply(ctx context.Context, call httpapi.Call[Place, replyParams]) (reply noteReply, _ error) {
-	p := call.Params
-	id, ok := parseDiscussion(p.DiscussionID)
-	if !ok {
-		return reply, errNoDiscussion
-	}
-	said, err := s.Create(ctx, call.Actor, call.Subject, Draft{Body: p.Body, CreatedAt: p.CreatedAt.Ptr(), Discussion: id})
-	return s.showSaid(ctx, call.Subject, said, err)
-}
-
-type saidRef struct {
-	discussionRef
-	NoteID int64 `param:"note_id" doc:"ID of the note"`
-}
-
-// findSaid reads a note of a discussion.
-func (s *Service) findSaid(ctx context.Context, a access.Actor, at Place, ref saidRef) (*Note, error) {
-	n, err := s.Find(ctx, a, at, ref.NoteID)
-	if err == nil && n.Discussion() != ref.DiscussionID {
-		err = errNoNote
-	}
-	return n, err
-}
-
-func (s *Service) handleSaidNote(ctx context.Context, call httpapi.Call[Place, saidRef]) (noteForm, error) {
-	n, err := s.findSaid(ctx, call.Actor, call.Subject, call.Params)
-	return s.show(ctx, call.Subject, n, err)
-}
-
-type changeSaidParams struct {
-	saidRef
-	Body     httpapi.Opt[string] `param:"body" bytes:"1048576" doc:"What is said, in Markdown"`
-	Resolved httpapi.Opt[bool]   `param:"resolved" doc:"Whether it is settled; discussions about issues are not"`
-}
-
-// Validate wants one of the two.
-func (p changeSaidParams) Validate() []string {
-	switch {
-	case !p.Body.Given && !p.Resolved.Given:
-		return []string{"body, resolved are missing, exactly one parameter must be provided"}
-	case p.Body.Given && p.Resolved.Given:
-		return []string{"body, resolved are mutually exclusive"}
-	case p.Body.Given && p.Body.Or("") == "":
-		return []string{"body is empty"}
-	}
-	return nil
-}
-
-func (s *Service) handleChangeSaid(ctx context.Context, call httpapi.Call[Place, changeSaidParams]) (noteForm, error) {
-	n, err := s.findSaid(ctx, call.Actor, call.Subject, call.Params.saidRef)
-	switch {
-	case err != nil:
-	case call.Params.Resolved.Given:
-		err = fault.WithMessage(fault.Rejected, "400 Bad request - Note is not resolvable")
-	default:
-		n, err = s.Update(ctx, call.Actor, call.Subject, n.ID, call.Params.Body.Or(""))
-	}
-	return s.show(ctx, call.Subject, n, err)
-}
-
-func (s *Service) handleDeleteSaid(ctx context.Context, call httpapi.Call[Place, saidRef]) (httpapi.NoContent, error) {
-	n, err := s.findSaid(ctx, call.Actor, call.Subject, call.Params)
-	if err == nil {
-		err = s.Delete(ctx, call.Actor, call.Subject, n.ID)
-	}
-	return httpapi.NoContent{}, err
 }

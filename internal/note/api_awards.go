@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"stithy/internal/issue"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/user"
@@ -22,35 +21,34 @@ type awardForm struct {
 	URL           *string      `json:"url"` // of a picture that is no emoji of all
 }
 
-// awardEndpoints are the same for an issue and for a note.
-func (s *Service) awardEndpoints() []httpapi.Endpoint {
+// awardEndpoints are the same for a thing and for a note about it.
+func awardEndpoints[Ref any](s *Service, of parent[Ref]) []httpapi.Endpoint {
 	const (
-		issues = ofIssue + "/award_emoji"
-		notes  = ofIssue + "/notes/{note_id:digits}/award_emoji"
+		things = "/award_emoji"
+		notes  = "/notes/{note_id:digits}/award_emoji"
 		one    = "/{award_id:digits}"
 	)
-	below := s.deps.Issues
 	return []httpapi.Endpoint{
-		issue.Below(below, httpapi.Spec{Route: "GET " + issues, Needs: access.ReadIssues, Summary: "List the emoji of an issue."}, s.handleAwards),
-		issue.Below(below, httpapi.Spec{Route: "GET " + issues + one, Needs: access.ReadIssues, Summary: "Show an emoji of an issue."}, s.handleAward),
-		issue.Below(below, httpapi.Spec{
-			Route: "POST " + issues, Needs: access.AwardEmoji, Status: http.StatusCreated, Summary: "Give an emoji to an issue.", Limit: "notes_create",
+		below(of, httpapi.Spec{Route: "GET " + things, Needs: of.see, Summary: "List the emoji of {thing}."}, s.handleAwards),
+		below(of, httpapi.Spec{Route: "GET " + things + one, Needs: of.see, Summary: "Show an emoji of {thing}."}, s.handleAward),
+		below(of, httpapi.Spec{
+			Route: "POST " + things, Needs: of.award, Status: http.StatusCreated, Summary: "Give an emoji to {thing}.", Limit: "notes_create",
 		}, s.handleGive),
-		issue.Below(below, httpapi.Spec{
-			Route: "DELETE " + issues + one, Needs: access.AwardEmoji, Summary: "Take an emoji of an issue back.", ExtraRefusals: "401 to who did not give it",
+		below(of, httpapi.Spec{
+			Route: "DELETE " + things + one, Needs: of.award, Summary: "Take an emoji of {thing} back.", ExtraRefusals: "401 to who did not give it",
 		}, s.handleTake),
-		issue.Below(below, httpapi.Spec{Route: "GET " + notes, Needs: access.ReadNotes, Summary: "List the emoji of a note about an issue."}, s.handleNoteAwards),
-		issue.Below(below, httpapi.Spec{Route: "GET " + notes + one, Needs: access.ReadNotes, Summary: "Show an emoji of a note about an issue."}, s.handleNoteAward),
-		issue.Below(below, httpapi.Spec{
-			Route: "POST " + notes, Needs: access.AwardEmoji, Status: http.StatusCreated, Summary: "Give an emoji to a note about an issue.", Limit: "notes_create",
+		below(of, httpapi.Spec{Route: "GET " + notes, Needs: of.read, Summary: "List the emoji of a note about {thing}."}, s.handleNoteAwards),
+		below(of, httpapi.Spec{Route: "GET " + notes + one, Needs: of.read, Summary: "Show an emoji of a note about {thing}."}, s.handleNoteAward),
+		below(of, httpapi.Spec{
+			Route: "POST " + notes, Needs: of.award, Status: http.StatusCreated, Summary: "Give an emoji to a note about {thing}.", Limit: "notes_create",
 		}, s.handleGiveNote),
-		issue.Below(below, httpapi.Spec{
-			Route: "DELETE " + notes + one, Needs: access.AwardEmoji, Summary: "Take an emoji of a note about an issue back.", ExtraRefusals: "401 to who did not give it",
+		below(of, httpapi.Spec{
+			Route: "DELETE " + notes + one, Needs: of.award, Summary: "Take an emoji of a note about {thing} back.", ExtraRefusals: "401 to who did not give it",
 		}, s.handleTakeNote),
 	}
 }
 
-// subject is what an emoji belongs to: an issue, or one of its notes that the actor may read.
+// subject is what an emoji belongs to: a thing, or one of its notes that the actor may read.
 func (s *Service) subject(ctx context.Context, a access.Actor, at Place, noteID int64) (Subject, error) {
 	if noteID == 0 {
 		return Subject{Place: at}, nil
@@ -69,12 +67,15 @@ func (s *Service) showAward(ctx context.Context, a *Award, err error) (awardForm
 
 func presentAward(a Award, person func(*int64) *user.Public) awardForm {
 	form := awardForm{
-		ID: a.ID, Name: a.Name, User: person(&a.UserID), CreatedAt: httpapi.Time(a.CreatedAt), UpdatedAt: httpapi.Time(a.CreatedAt), AwardableType: "Issue",
+		ID: a.ID, Name: a.Name, User: person(&a.UserID), CreatedAt: httpapi.Time(a.CreatedAt), UpdatedAt: httpapi.Time(a.CreatedAt),
 	}
-	if a.NoteID != nil {
+	switch {
+	case a.NoteID != nil:
 		form.AwardableID, form.AwardableType = *a.NoteID, "Note"
-	} else {
-		form.AwardableID = *a.IssueID
+	case a.SnippetID != nil:
+		form.AwardableID, form.AwardableType = *a.SnippetID, AtSnippet{}.kind().name
+	default:
+		form.AwardableID, form.AwardableType = *a.IssueID, AtIssue{}.kind().name
 	}
 	return form
 }
@@ -127,13 +128,7 @@ func (s *Service) take(ctx context.Context, a access.Actor, at Place, noteID, id
 }
 
 type awardRef struct {
-	issue.Ref
 	AwardID int64 `param:"award_id" doc:"ID of the emoji that was given"`
-}
-
-type giveParams struct {
-	issue.Ref
-	nameParam
 }
 
 type nameParam struct {
@@ -163,7 +158,7 @@ func (s *Service) handleAward(ctx context.Context, call httpapi.Call[Place, awar
 	return s.getAward(ctx, call.Actor, call.Subject, 0, call.Params.AwardID)
 }
 
-func (s *Service) handleGive(ctx context.Context, call httpapi.Call[Place, giveParams]) (awardForm, error) {
+func (s *Service) handleGive(ctx context.Context, call httpapi.Call[Place, nameParam]) (awardForm, error) {
 	return s.giveTo(ctx, call.Actor, call.Subject, 0, call.Params.Name)
 }
 

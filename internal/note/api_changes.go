@@ -50,19 +50,24 @@ func (s *Service) changeEndpoints() []httpapi.Endpoint {
 	)
 }
 
+type changesParams struct {
+	issue.Ref
+	httpapi.Paging
+}
+
 type changeRef struct {
 	issue.Ref
 	EventID int64 `param:"event_id" doc:"ID of the change"`
 }
 
 // present makes the forms of some changes, and says of each whether it shows all that it is about.
-type present[F any] func(ctx context.Context, at Place, all []Change, person func(*int64) *user.Public) (func(Change) (form F, whole bool), error)
+type present[F any] func(ctx context.Context, at issue.Placed, all []Change, person func(*int64) *user.Public) (func(Change) (form F, whole bool), error)
 
 // changesOf are the two endpoints of a kind of changes.
 func changesOf[F any](s *Service, kind Resource, present present[F]) []httpapi.Endpoint {
 	name := string(kind)
 	path := ofIssue + "/resource_" + name + "_events"
-	forms := func(ctx context.Context, at Place, all ...Change) (func(Change) (F, bool), error) {
+	forms := func(ctx context.Context, at issue.Placed, all ...Change) (func(Change) (F, bool), error) {
 		people := make([]*int64, len(all))
 		for n := range all {
 			people[n] = all[n].UserID
@@ -76,7 +81,7 @@ func changesOf[F any](s *Service, kind Resource, present present[F]) []httpapi.E
 	return []httpapi.Endpoint{
 		issue.Below(s.deps.Issues, httpapi.Spec{
 			Route: "GET " + path, Needs: access.ReadNotes, Summary: "List the changes of the " + name + " of an issue.",
-		}, func(ctx context.Context, call httpapi.Call[Place, discussionsParams]) (none httpapi.List[F], err error) {
+		}, func(ctx context.Context, call httpapi.Call[issue.Placed, changesParams]) (none httpapi.List[F], err error) {
 			req, err := call.Params.Request()
 			if err != nil {
 				return none, err
@@ -96,7 +101,7 @@ func changesOf[F any](s *Service, kind Resource, present present[F]) []httpapi.E
 		}),
 		issue.Below(s.deps.Issues, httpapi.Spec{
 			Route: "GET " + path + "/{event_id:digits}", Needs: access.ReadNotes, Summary: "Show a change of the " + name + " of an issue.",
-		}, func(ctx context.Context, call httpapi.Call[Place, changeRef]) (none F, err error) {
+		}, func(ctx context.Context, call httpapi.Call[issue.Placed, changeRef]) (none F, err error) {
 			c, err := s.FindChange(ctx, call.Subject, kind, call.Params.EventID)
 			if err != nil {
 				return none, err
@@ -118,17 +123,17 @@ func plainChange(c Change, person func(*int64) *user.Public) changeForm {
 	return changeForm{ID: c.ID, User: person(c.UserID), CreatedAt: httpapi.Time(c.CreatedAt), ResourceType: "Issue", ResourceID: c.IssueID}
 }
 
-func (s *Service) presentStates(_ context.Context, _ Place, _ []Change, person func(*int64) *user.Public) (func(Change) (stateForm, bool), error) {
+func (s *Service) presentStates(_ context.Context, _ issue.Placed, _ []Change, person func(*int64) *user.Public) (func(Change) (stateForm, bool), error) {
 	return func(c Change) (stateForm, bool) { return stateForm{plainChange(c, person), c.Action}, true }, nil
 }
 
 // lineage are the groups above the project of an issue. What it kept from a group that its project left is not shown: who sees the issue may not see
 // that group.
-func (s *Service) lineage(ctx context.Context, at Place) ([]int64, error) {
+func (s *Service) lineage(ctx context.Context, at issue.Placed) ([]int64, error) {
 	return owner.Lineage(ctx, s.deps.DB, bus.Entity{Kind: bus.OfProject, ID: at.Project.ID})
 }
 
-func (s *Service) presentLabels(ctx context.Context, at Place, all []Change, person func(*int64) *user.Public) (func(Change) (labelForm, bool), error) {
+func (s *Service) presentLabels(ctx context.Context, at issue.Placed, all []Change, person func(*int64) *user.Public) (func(Change) (labelForm, bool), error) {
 	var ids []int64
 	for _, c := range all {
 		if c.LabelID != nil {
@@ -153,7 +158,7 @@ func (s *Service) presentLabels(ctx context.Context, at Place, all []Change, per
 	}, err
 }
 
-func (s *Service) presentMilestones(ctx context.Context, at Place, all []Change, person func(*int64) *user.Public) (func(Change) (milestoneForm, bool), error) {
+func (s *Service) presentMilestones(ctx context.Context, at issue.Placed, all []Change, person func(*int64) *user.Public) (func(Change) (milestoneForm, bool), error) {
 	var ids []int64
 	for _, c := range all {
 		if c.MilestoneID != nil {

@@ -18,13 +18,14 @@ type noteForm struct {
 	CreatedAt       httpapi.Time       `json:"created_at"`
 	UpdatedAt       httpapi.Time       `json:"updated_at"`
 	System          bool               `json:"system"`
-	NoteableID      int64              `json:"noteable_id"`
+	NoteableID      *int64             `json:"noteable_id"` // null of a commit
 	NoteableType    string             `json:"noteable_type"`
 	ProjectID       int64              `json:"project_id"`
+	Position        *positionForm      `json:"position,omitempty"` // of what is said about a part of a diff
 	Resolvable      bool               `json:"resolvable"`
 	Confidential    bool               `json:"confidential"`
 	Internal        bool               `json:"internal"`
-	NoteableIID     int                `json:"noteable_iid"`
+	NoteableIID     *int               `json:"noteable_iid"` // of an issue
 	CommandsChanges issue.CommandsForm `json:"commands_changes"`
 }
 
@@ -71,7 +72,7 @@ func (s *Service) people(ctx context.Context, ids []*int64) (func(*int64) *user.
 	}, err
 }
 
-// presenter presents notes about an issue, of which it is told before.
+// presenter presents notes about a thing, of which it is told before.
 func (s *Service) presenter(ctx context.Context, at Place, notes ...Note) (func(Note) noteForm, error) {
 	authors := make([]*int64, len(notes))
 	for n := range notes {
@@ -81,9 +82,12 @@ func (s *Service) presenter(ctx context.Context, at Place, notes ...Note) (func(
 	return func(n Note) noteForm {
 		form := noteForm{
 			ID: n.ID, Body: n.Body, Author: person(n.AuthorID), CreatedAt: httpapi.Time(n.CreatedAt), UpdatedAt: httpapi.Time(n.UpdatedAt), System: n.System,
-			NoteableID: n.IssueID, NoteableType: "Issue", ProjectID: at.Project.ID, Confidential: n.Internal, Internal: n.Internal, NoteableIID: at.Issue.IID,
+			NoteableID: at.id(), NoteableType: at.kind().name, ProjectID: at.In().ID, Confidential: n.Internal, Internal: n.Internal, NoteableIID: at.number(),
 		}
-		if n.Thread {
+		switch commit, of := at.(AtCommit); {
+		case of && n.Thread && n.Position != nil:
+			form.Type, form.Position = new("DiffNote"), newPositionForm(commit.refs(), n.Position)
+		case n.Thread:
 			form.Type = new("DiscussionNote")
 		}
 		return form
@@ -130,4 +134,16 @@ func (s *Service) showDiscussion(ctx context.Context, at Place, d Discussion, er
 	}
 	present, err := s.presenter(ctx, at, d...)
 	return formOf(d, present), err
+}
+
+// showBegun presents a discussion that begins with something that was said.
+func (s *Service) showBegun(ctx context.Context, at Place, said *Said, err error) (discussionForm, error) {
+	if err != nil {
+		return discussionForm{}, err
+	}
+	form, err := s.showDiscussion(ctx, at, Discussion{*said.Note}, nil)
+	if err == nil {
+		form.Notes[0].CommandsChanges = said.Commands.Changes
+	}
+	return form, err
 }

@@ -14,28 +14,30 @@ import (
 	"stithy/internal/platform/postgres"
 )
 
-// Award is an emoji that somebody gave an issue or a note.
+// Award is an emoji that somebody gave an issue, a snippet or a note.
 type Award struct {
 	ID        int64
 	UserID    int64
 	IssueID   *int64
-	NoteID    *int64 // one of the two is nil
+	SnippetID *int64
+	NoteID    *int64 // two of the three are nil
 	Name      string
 	CreatedAt time.Time
 }
 
-// Subject is what emoji are given to: a note, or the issue itself when it is nil.
+// Subject is what emoji are given to: a note, or the thing itself when it is nil. Commits take none.
 type Subject struct {
 	Place
 	Note *Note
 }
 
-// keys are the two columns that name the subject.
-func (s Subject) keys() (issueID, noteID *int64) {
+// keys are the arguments of a statement that begins with the three columns that name the subject.
+func (s Subject) keys(args ...any) []any {
 	if s.Note != nil {
-		return nil, &s.Note.ID
+		return append([]any{(*int64)(nil), (*int64)(nil), &s.Note.ID}, args...)
 	}
-	return &s.Issue.ID, nil
+	k := s.key()
+	return append([]any{k.issueID, k.snippetID, (*int64)(nil)}, args...)
 }
 
 func noAward(why string) error {
@@ -51,18 +53,20 @@ var (
 // Awards reads one page of the emoji of a subject, the oldest first.
 func (s *Service) Awards(ctx context.Context, of Subject, req paging.Request) (paging.Result[Award], error) {
 	l := postgres.From("award_emoji a").Columns(awardColumns)
-	if issueID, noteID := of.keys(); noteID != nil {
-		l.Where("a.note_id = ?", *noteID)
-	} else {
-		l.Where("a.issue_id = ?", *issueID)
+	switch k := of.key(); {
+	case of.Note != nil:
+		l.Where("a.note_id = ?", of.Note.ID)
+	case k.snippetID != nil:
+		l.Where("a.snippet_id = ?", *k.snippetID)
+	default:
+		l.Where("a.issue_id = ?", k.issueID)
 	}
 	return paging.Fetch[Award](ctx, s.deps.DB, l.Order(postgres.Key{Expr: "a.id"}), req, nil)
 }
 
 // FindAward reads an emoji of a subject.
 func (s *Service) FindAward(ctx context.Context, of Subject, id int64) (*Award, error) {
-	issueID, noteID := of.keys()
-	a, err := postgres.One[Award](ctx, s.deps.DB, sqlFindAward, id, issueID, noteID)
+	a, err := postgres.One[Award](ctx, s.deps.DB, sqlFindAward, of.keys(id)...)
 	if errors.Is(err, postgres.ErrNoRows) {
 		err = errNoAward
 	}
@@ -85,9 +89,8 @@ func (s *Service) give(ctx context.Context, tx pgx.Tx, by access.Actor, to Subje
 	case !emoji.Known(name):
 		return nil, errNoEmoji
 	}
-	issueID, noteID := to.keys()
 	now := s.deps.Clock.Now()
-	a, err := postgres.One[Award](ctx, tx, sqlInsertAward, by.ID(), issueID, noteID, emoji.Plain(name), now)
+	a, err := postgres.One[Award](ctx, tx, sqlInsertAward, to.keys(by.ID(), emoji.Plain(name), now)...)
 	if err != nil {
 		return nil, awardFaults.Translate(err)
 	}
@@ -96,8 +99,8 @@ func (s *Service) give(ctx context.Context, tx pgx.Tx, by access.Actor, to Subje
 
 // awardFaults are what giving an emoji finds when something came or went meanwhile.
 var awardFaults = postgres.Faults{
-	"award_emoji_issue_key": errGiven, "award_emoji_note_key": errGiven, "award_emoji_issue_id_fkey": errNoAward, "award_emoji_note_id_fkey": errNoAward,
-	"award_emoji_user_id_fkey": fault.New(fault.Unauthenticated),
+	"award_emoji_issue_key": errGiven, "award_emoji_snippet_key": errGiven, "award_emoji_note_key": errGiven, "award_emoji_issue_id_fkey": errNoAward,
+	"award_emoji_snippet_id_fkey": errNoAward, "award_emoji_note_id_fkey": errNoAward, "award_emoji_user_id_fkey": fault.New(fault.Unauthenticated),
 }
 
 // Take takes an emoji back. Those of others are for administrators.

@@ -20,8 +20,31 @@ type Said struct {
 	Commands issue.Outcome
 }
 
+// issueSpeech is what somebody says about an issue, with the commands in it.
+type issueSpeech struct {
+	*issue.Commands
+	at AtIssue
+	by access.Actor
+}
+
+func (c *issueSpeech) hold(ctx context.Context, tx pgx.Tx) (here Place, rest string, err error) {
+	if err := c.LockTargets(ctx, tx); err != nil {
+		return nil, "", err
+	}
+	if c.at, err = c.at.held(ctx, tx, c.by); err != nil {
+		return nil, "", err
+	}
+	return c.at, c.SelectAllowed(c.at.Issue), nil
+}
+
+func (c *issueSpeech) nothingElse(rest string) bool { return c.NothingElse(rest) }
+
+func (c *issueSpeech) run(ctx context.Context, tx pgx.Tx) (issue.Outcome, error) {
+	return c.Run(ctx, tx, c.at.Issue)
+}
+
 // commands are those about an issue that this room knows, next to those that the issue itself knows. Whoever keeps more about issues adds theirs here.
-func (s *Service) commands(by access.Actor, at Place) []issue.Command {
+func (s *Service) commands(by access.Actor, at AtIssue) []issue.Command {
 	return []issue.Command{
 		{
 			Name: "award", May: func(*issue.Issue) bool { return access.Holds(by, access.AwardEmoji, at.Target()) },
@@ -32,7 +55,7 @@ func (s *Service) commands(by access.Actor, at Place) []issue.Command {
 				}
 				return issue.Deed{
 					Do: func(ctx context.Context, tx pgx.Tx, i *issue.Issue) error {
-						return s.toggle(ctx, tx, by, Subject{Place: Place{Project: at.Project, Issue: i}}, name)
+						return s.toggle(ctx, tx, by, Subject{Place: AtIssue{issue.Placed{Project: at.Project, Issue: i}}}, name)
 					},
 					Changes: func(f *issue.CommandsForm) { f.EmojiAward = &name },
 					Summary: "Toggled :" + name + ": emoji award.",
@@ -44,8 +67,7 @@ func (s *Service) commands(by access.Actor, at Place) []issue.Command {
 
 // toggle gives an emoji to a subject, or takes back the one that the actor gave before.
 func (s *Service) toggle(ctx context.Context, tx pgx.Tx, by access.Actor, to Subject, name string) error {
-	issueID, noteID := to.keys()
-	given, err := postgres.Value[int64](ctx, tx, sqlOwnAward, by.ID(), emoji.Plain(name), issueID, noteID)
+	given, err := postgres.Value[int64](ctx, tx, sqlOwnAward, to.keys(by.ID(), emoji.Plain(name))...)
 	switch {
 	case errors.Is(err, postgres.ErrNoRows):
 		_, err = s.give(ctx, tx, by, to, name)

@@ -3,9 +3,7 @@ package note
 import (
 	"time"
 
-	"stithy/internal/issue"
 	"stithy/internal/kit/access"
-	"stithy/internal/project"
 )
 
 // Action names an act on a comment.
@@ -19,19 +17,18 @@ const (
 
 // Event is an act on a comment, published in the transaction that did it. Notes that the instance adds have none: what they tell has its own.
 type Event struct {
-	Action  Action
-	By      access.Actor
-	At      time.Time
-	Project *project.Project
-	Issue   issue.Issue
-	Note    Note
-	Before  string // of Updated: the body that it had
+	Action Action
+	By     access.Actor
+	At     time.Time
+	Of     Place // what it is about, as the transaction holds it
+	Note   Note
+	Before string // of Updated: the body that it had
 }
 
 // EventName is the act.
 func (e Event) EventName() string { return string(e.Action) }
 
-// AwardEvent is that somebody gave an emoji to an issue or to a note about it, published in the transaction that did it.
+// AwardEvent is that somebody gave an emoji to an issue, a snippet or a note, published in the transaction that did it.
 type AwardEvent struct {
 	By    access.Actor
 	At    time.Time

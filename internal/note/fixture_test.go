@@ -12,6 +12,7 @@ import (
 	"stithy/internal/note"
 	"stithy/internal/project"
 	"stithy/internal/project/projecttest"
+	"stithy/internal/repository/repositorytest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
 )
@@ -101,6 +102,20 @@ type said struct {
 	Resolvable   bool                `json:"resolvable"`
 	Internal     bool                `json:"internal"`
 	Confidential bool                `json:"confidential"`
+	Position     *position           `json:"position"`
+}
+
+type position struct {
+	BaseSHA  string   `json:"base_sha"`
+	StartSHA string   `json:"start_sha"`
+	HeadSHA  string   `json:"head_sha"`
+	OldPath  string   `json:"old_path"`
+	NewPath  string   `json:"new_path"`
+	Type     string   `json:"position_type"`
+	OldLine  *int     `json:"old_line"`
+	NewLine  *int     `json:"new_line"`
+	Width    *int     `json:"width"`
+	X        *float64 `json:"x"`
 }
 
 type discussion struct {
@@ -135,4 +150,43 @@ func bodies(t testing.TB, c *httpapitest.Client, path string) []string {
 func (w *fixture) noted(t testing.TB, u *user.User, m made) []string {
 	t.Helper()
 	return bodies(t, w.As(t, u), m.path()+"/notes?activity_filter=only_activity&sort=asc&per_page=100")
+}
+
+// thing carries notes.
+type thing struct {
+	Name string // on the wire
+	ID   int64  // 0 of a commit
+	Path string
+}
+
+// snip makes a snippet in a project as an administrator.
+func (w *fixture) snip(t testing.TB, p *project.Project, visibility string) thing {
+	t.Helper()
+	at := fmt.Sprintf("/projects/%d/snippets", p.ID)
+	s := httpapitest.JSON[struct{ ID int64 }](t, w.As(t, w.root).Do(t, "POST", at, map[string]any{
+		"title": "A " + visibility + " one", "visibility": visibility, "files": []map[string]any{{"file_path": "a.txt", "content": "a"}},
+	}).WantStatus(t, http.StatusCreated))
+	return thing{"Snippet", s.ID, fmt.Sprintf("%s/%d", at, s.ID)}
+}
+
+// push makes the first commit of a project: the same in all of them.
+func (w *fixture) push(t testing.TB, p *project.Project) thing {
+	t.Helper()
+	ref, err := repositorytest.New(t, w.DB, w.Store, p, repositorytest.Files{"a.txt": "one\ntwo\nthree\n"}).Ref(t.Context(), "refs/heads/main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return thing{"Commit", 0, fmt.Sprintf("/projects/%d/repository/commits/%s", p.ID, ref.Target)}
+}
+
+// things are one of each kind.
+func (w *fixture) things(t testing.TB) []thing {
+	t.Helper()
+	return []thing{{"Issue", w.issue.ID, w.issue.path()}, w.snip(t, w.project, "public"), w.push(t, w.project)}
+}
+
+// discuss begins a discussion.
+func (w *fixture) discuss(t testing.TB, u *user.User, of thing, body string) discussion {
+	t.Helper()
+	return httpapitest.JSON[discussion](t, w.As(t, u).Do(t, "POST", of.Path+"/discussions", map[string]any{"body": body}).WantStatus(t, http.StatusCreated))
 }

@@ -9,7 +9,7 @@ import (
 	"stithy/internal/platform/postgres"
 )
 
-// Which says what of an issue's notes is listed.
+// Which says what of the notes about a thing is listed.
 type Which string
 
 const (
@@ -18,7 +18,7 @@ const (
 	Activity Which = "only_activity" // what the instance noted
 )
 
-// List reads one page of the notes about an issue that an actor may read, by when they were made or changed.
+// List reads one page of the notes about a thing that an actor may read, by when they were made or changed.
 func (s *Service) List(ctx context.Context, a access.Actor, at Place, which Which, req paging.Request) (paging.Result[Note], error) {
 	l, err := s.readable(ctx, a, at)
 	if err != nil {
@@ -38,22 +38,72 @@ func (s *Service) List(ctx context.Context, a access.Actor, at Place, which Whic
 	return paging.Fetch[Note](ctx, s.deps.DB, l, req, nil)
 }
 
-// readable is the notes about an issue that an actor may read, who reads the issue: not the internal ones of those who report, nor those that name an
-// issue which is hidden from the actor.
+// readable is the notes about a thing that an actor may read, who reads the thing: not the internal ones of those who report, nor those that name an
+// issue or a commit which is hidden from the actor.
 func (s *Service) readable(ctx context.Context, a access.Actor, at Place) (*postgres.List, error) {
-	l := postgres.From("notes n").Where("n.issue_id = ?", at.Issue.ID)
-	if !readsInternal(a, at.Project) {
+	l := at.notes()
+	if !readsInternal(a, at) {
 		l.Where("not n.internal")
 	}
 	if !a.Admin() {
 		l.Where(notBanned)
 	}
+	return l, at.hide(ctx, s, a, l)
+}
+
+// hide leaves out what the instance noted of issues and commits that an actor may not read.
+func (at AtIssue) hide(ctx context.Context, s *Service, a access.Actor, l *postgres.List) error {
 	named, err := postgres.Values[int64](ctx, s.deps.DB, sqlReferences, at.Issue.ID)
-	if err != nil || len(named) == 0 {
-		return l, err
+	if err != nil {
+		return err
 	}
-	read, err := s.deps.Issues.ReadableAmong(ctx, a, named)
-	return l.Where("n.refers_to_id is null or n.refers_to_id = any(?::bigint[])", read), err
+	if len(named) > 0 {
+		read, err := s.deps.Issues.ReadableAmong(ctx, a, named)
+		if err != nil {
+			return err
+		}
+		l.Where("n.refers_to_id is null or n.refers_to_id = any(?::bigint[])", read)
+	}
+	in, err := postgres.Values[int64](ctx, s.deps.DB, sqlCommitProjects, at.Issue.ID)
+	if err != nil {
+		return err
+	}
+	code, err := s.readsCode(ctx, a, in)
+	if hidden := without(in, code); len(hidden) > 0 {
+		l.Where("not exists (select 1 from issue_commits c where c.note_id = n.id and c.project_id = any(?::bigint[]))", hidden)
+	}
+	return err
+}
+
+// readsNamed reports whether an actor who reads a thing may read what a note about it names.
+func (s *Service) readsNamed(ctx context.Context, a access.Actor, n *Note) (bool, error) {
+	if n.RefersToID != nil {
+		read, err := s.deps.Issues.ReadableAmong(ctx, a, []int64{*n.RefersToID})
+		return len(read) > 0, err
+	}
+	if !n.System {
+		return true, nil
+	}
+	in, err := postgres.Values[int64](ctx, s.deps.DB, sqlCommitProject, n.ID)
+	if err != nil || len(in) == 0 {
+		return err == nil, err
+	}
+	code, err := s.readsCode(ctx, a, in)
+	return len(code) > 0, err
+}
+
+// readsCode are those of some projects whose code an actor may read, by their ids.
+func (s *Service) readsCode(ctx context.Context, a access.Actor, ids []int64) (read []int64, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	projects, err := s.deps.Projects.Among(ctx, a, ids)
+	for _, id := range ids {
+		if p := projects[id]; p != nil && access.Holds(a, access.ReadCode, p.Target()) {
+			read = append(read, id)
+		}
+	}
+	return read, err
 }
 
 // Discussion is what was said to each other: one note that stands alone, or one and its replies.
@@ -65,7 +115,7 @@ type begun struct {
 	DiscussionID []byte
 }
 
-// Discussions reads one page of the discussions about an issue that an actor may read, the oldest first.
+// Discussions reads one page of the discussions about a thing that an actor may read, the oldest first.
 func (s *Service) Discussions(ctx context.Context, a access.Actor, at Place, req paging.Request) (paging.Result[Discussion], error) {
 	l, err := s.readable(ctx, a, at)
 	if err != nil {
@@ -84,9 +134,9 @@ func (s *Service) Discussions(ctx context.Context, a access.Actor, at Place, req
 	return paging.Map(page, func(b begun) Discussion { return said[hex.EncodeToString(b.DiscussionID)] }), err
 }
 
-// said are the notes of some discussions about an issue, by the id of the discussion.
+// said are the notes of some discussions about a thing, by the id of the discussion.
 func (s *Service) said(ctx context.Context, a access.Actor, at Place, discussions ...[]byte) (map[string]Discussion, error) {
-	notes, err := postgres.All[Note](ctx, s.deps.DB, sqlDiscussions, discussions, at.Issue.ID, a.Admin())
+	notes, err := postgres.All[Note](ctx, s.deps.DB, sqlDiscussions, at.key().with(discussions, a.Admin())...)
 	said := map[string]Discussion{}
 	for _, n := range notes {
 		said[n.Discussion()] = append(said[n.Discussion()], n)
@@ -94,7 +144,7 @@ func (s *Service) said(ctx context.Context, a access.Actor, at Place, discussion
 	return said, err
 }
 
-// FindDiscussion reads a discussion about an issue, by its id as it is written, for an actor who reads the issue.
+// FindDiscussion reads a discussion about a thing, by its id as it is written, for an actor who reads the thing.
 func (s *Service) FindDiscussion(ctx context.Context, a access.Actor, at Place, text string) (Discussion, error) {
 	id, ok := parseDiscussion(text)
 	if !ok {
@@ -104,13 +154,11 @@ func (s *Service) FindDiscussion(ctx context.Context, a access.Actor, at Place, 
 	if err != nil {
 		return nil, err
 	}
-	if first.RefersToID != nil {
-		if read, err := s.deps.Issues.ReadableAmong(ctx, a, []int64{*first.RefersToID}); err != nil {
-			return nil, err
-		} else if len(read) == 0 {
-			return nil, errNoDiscussion
-		}
+	if read, err := s.readsNamed(ctx, a, first); err != nil {
+		return nil, err
+	} else if !read {
+		return nil, errNoDiscussion
 	}
 	said, err := s.said(ctx, a, at, id)
-	return said[text], err
+	return said[first.Discussion()], err
 }

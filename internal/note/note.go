@@ -1,9 +1,9 @@
-// Package note owns what is said about issues: comments and the discussions that they make, the notes that the instance adds when an issue changes,
-// what people say with one emoji, and which states, labels and milestones an issue had when.
+// Package note owns what is said about issues, snippets of projects and commits: comments and the discussions that they make, and what people say with
+// one emoji; of issues also the notes that the instance adds when one changes, and which states, labels and milestones it had when.
 //
-// It does not own the issues, nor who may read them (issue). What it notes of a change it notes in the transaction of the change.
+// It does not own these things, nor who may read them (issue, snippet, repository). What it notes of a change it notes in the transaction of the change.
 //
-// Tables: notes, award_emoji, resource_events.
+// Tables: notes, award_emoji, resource_events, issue_commits; commit_comments, to which the release before this one writes.
 package note
 
 import (
@@ -13,16 +13,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"stithy/internal/issue"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
-	"stithy/internal/project"
 )
 
 // Note is one thing that was said, or noted.
 type Note struct {
 	ID           int64
-	IssueID      int64
 	AuthorID     *int64
 	DiscussionID []byte
 	First        bool   // of its discussion
@@ -30,7 +27,8 @@ type Note struct {
 	Body         string // in lists a part of it
 	Bytes        int    // of the whole body
 	System       bool
-	Internal     bool   // for reporters alone
+	Internal     bool // for reporters alone
+	Position     *Position
 	RefersToID   *int64 // of a system note: another issue that it names
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
@@ -59,21 +57,19 @@ const (
 	discussionBytes = 20
 	maxBody         = 1 << 20 // bytes
 	maxCharacters   = 1_000_000
-	maxComments     = 5_000 // of an issue
+	maxComments     = 5_000 // of one thing
+	maxPath         = 4_096 // bytes, of a file that something is said about
 )
 
-// Place is an issue in its project, as somebody stands there.
-type Place = issue.Placed
-
-// readsInternal reports whether an actor reads internal notes of a project.
-func readsInternal(a access.Actor, p *project.Project) bool {
-	return access.Holds(a, access.ReadInternalNotes, p.Target())
+// readsInternal reports whether an actor reads internal notes at a place.
+func readsInternal(a access.Actor, at Place) bool {
+	needs := at.kind().internal
+	return needs != "" && access.Holds(a, needs, at.Target())
 }
 
-// mayComment refuses who may read an issue and may not say anything about it: it is locked, and they are no members of the project.
+// mayComment refuses who may read a thing and may not say anything about it.
 func mayComment(a access.Actor, at Place) error {
-	locked := at.Issue.DiscussionLocked != nil && *at.Issue.DiscussionLocked
-	if !access.Holds(a, access.CreateNotes, at.Target()) || (locked && !a.Admin() && at.Project.Role < access.Guest) {
+	if !access.Holds(a, at.kind().comment, at.Target()) || at.closedTo(a) {
 		return fault.New(fault.Forbidden)
 	}
 	return nil
@@ -85,7 +81,7 @@ func mayChange(a access.Actor, at Place, n *Note) error {
 	switch {
 	case n.System:
 		return fault.New(fault.Forbidden)
-	case access.Holds(a, access.AdminNotes, at.Target()):
+	case access.Holds(a, at.kind().admin, at.Target()):
 		return nil
 	case own:
 		return mayComment(a, at)
@@ -94,17 +90,24 @@ func mayChange(a access.Actor, at Place, n *Note) error {
 }
 
 // invalid is why a note is not kept, in the words that clients know.
-func invalid(attribute, why string) error {
-	return fault.WithMessage(fault.Rejected, `400 Bad request - Note {:%s=>["%s"]}`, attribute, why)
+func invalid(attribute string, why ...string) error {
+	return fault.WithMessage(fault.Rejected, `400 Bad request - Note {:%s=>["%s"]}`, attribute, strings.Join(why, `", "`))
 }
 
-// checkBody says what is wrong with what somebody wants to say.
-func checkBody(body string) error {
+// flaw says what is wrong with what somebody wants to say, "" for nothing.
+func flaw(body string) string {
 	switch {
 	case len(body) > maxBody || utf8.RuneCountInString(body) > maxCharacters:
-		return invalid("note", "is too long (maximum is 1000000 characters)")
+		return "is too long (maximum is 1000000 characters)"
 	case strings.TrimSpace(body) == "":
-		return invalid("note", "can't be blank")
+		return "can't be blank"
+	}
+	return ""
+}
+
+func checkBody(body string) error {
+	if why := flaw(body); why != "" {
+		return invalid("note", why)
 	}
 	return nil
 }

@@ -3,8 +3,8 @@ package note
 const (
 	// sqlReplies are the first replies of discussions. What they say shares 2 MB.
 	sqlReplies = `
-select n.id, n.issue_id, n.author_id, n.discussion_id, n.first, n.thread,
-	left(n.body, greatest(1000, least(65536, 2097152 / (count(*) over ())))::integer) as body, n.bytes, n.system, n.internal, n.refers_to_id, n.created_at, n.updated_at
+select n.id, n.author_id, n.discussion_id, n.first, n.thread,
+	left(n.body, greatest(1000, least(65536, 2097152 / (count(*) over ())))::integer) as body, n.bytes, n.system, n.internal, n.position, n.refers_to_id, n.created_at, n.updated_at
 from unnest($1::bytea[]) d(id) cross join lateral (
 	select ` + columns + ` from notes n where n.discussion_id = d.id and n.issue_id = $2 and not n.first order by n.created_at, n.id limit $3
 ) n order by n.created_at, n.id`
@@ -19,5 +19,5 @@ from (select null::bigint as id union all select unnest($2::bigint[])) s cross j
 ) a group by 1, 2 order by 1, min(a.id)`
 
 	sqlTakeOwn = `
-delete from award_emoji where user_id = $1 and name = $4 and (issue_id = $2 or note_id = $3)`
+delete from award_emoji where user_id = $4 and name = $5 and (issue_id = $1 or snippet_id = $2 or note_id = $3)`
 )

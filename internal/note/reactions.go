@@ -17,7 +17,7 @@ type Reaction struct {
 }
 
 // Reactions are the emoji of an issue and of some of its notes, by the id of the note, in the order in which they came.
-func (s *Service) Reactions(ctx context.Context, a access.Actor, at Place, noteIDs []int64) (map[int64][]Reaction, error) {
+func (s *Service) Reactions(ctx context.Context, a access.Actor, at AtIssue, noteIDs []int64) (map[int64][]Reaction, error) {
 	found, err := postgres.All[Reaction](ctx, s.deps.DB, sqlReactions, at.Issue.ID, noteIDs, a.ID())
 	all := map[int64][]Reaction{}
 	for _, r := range found {
@@ -28,8 +28,7 @@ func (s *Service) Reactions(ctx context.Context, a access.Actor, at Place, noteI
 
 // Toggle takes an emoji back that the actor gave, or gives it.
 func (s *Service) Toggle(ctx context.Context, by access.Actor, to Subject, name string) error {
-	issueID, noteID := to.keys()
-	taken, err := s.deps.DB.Exec(ctx, sqlTakeOwn, by.ID(), issueID, noteID, emoji.Plain(name))
+	taken, err := s.deps.DB.Exec(ctx, sqlTakeOwn, to.keys(by.ID(), emoji.Plain(name))...)
 	if err != nil || taken.RowsAffected() > 0 {
 		return err
 	}

@@ -36,6 +36,7 @@ type Change struct {
 }
 
 const (
+	closed  = "closed"
 	added   = "add"
 	removed = "remove"
 )
@@ -46,14 +47,18 @@ func (s *Service) noteResources(ctx context.Context, tx pgx.Tx, e issue.Event) e
 		_, err := tx.Exec(ctx, sqlInsertEvent, e.Issue.ID, actor(e.By), kind, action, nil, milestone, e.Issue.Closed, e.At)
 		return err
 	}
-	if e.Before.Closed != e.Issue.Closed {
-		action := "reopened"
-		if e.Issue.Closed {
-			action = "closed"
-		}
-		if err := keep(State, action, nil); err != nil {
-			return err
-		}
+	var err error
+	switch {
+	case e.Before.Closed == e.Issue.Closed:
+	case e.Commit != nil:
+		err = s.noteClosing(ctx, tx, e)
+	case e.Issue.Closed:
+		err = keep(State, closed, nil)
+	default:
+		err = keep(State, "reopened", nil)
+	}
+	if err != nil {
+		return err
 	}
 	for _, c := range []struct {
 		action string
@@ -76,13 +81,13 @@ func (s *Service) noteResources(ctx context.Context, tx pgx.Tx, e issue.Event) e
 }
 
 // Changes reads one page of what became of an issue, the oldest first.
-func (s *Service) Changes(ctx context.Context, at Place, kind Resource, req paging.Request) (paging.Result[Change], error) {
+func (s *Service) Changes(ctx context.Context, at issue.Placed, kind Resource, req paging.Request) (paging.Result[Change], error) {
 	l := postgres.From("resource_events e").Columns(eventColumns).Where("e.issue_id = ?", at.Issue.ID).Where("e.kind = ?", kind)
 	return paging.Fetch[Change](ctx, s.deps.DB, l.Order(postgres.Key{Expr: "e.id"}), req, nil)
 }
 
 // FindChange reads one change of an issue.
-func (s *Service) FindChange(ctx context.Context, at Place, kind Resource, id int64) (*Change, error) {
+func (s *Service) FindChange(ctx context.Context, at issue.Placed, kind Resource, id int64) (*Change, error) {
 	c, err := postgres.One[Change](ctx, s.deps.DB, sqlFindEvent, id, at.Issue.ID, kind)
 	if errors.Is(err, postgres.ErrNoRows) {
 		err = fault.WithMessage(fault.NotFound, "404 Not found")

@@ -16,20 +16,26 @@ import (
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/deps"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/project"
+	"stithy/internal/repository"
 	"stithy/internal/setting"
+	"stithy/internal/snippet"
 	"stithy/internal/user"
 )
 
 // Deps is what the room needs from below.
 type Deps struct {
-	DB         *postgres.DB
-	Bus        *bus.Bus
-	Settings   *setting.Service
-	Users      *user.Service
-	Labels     *label.Service
-	Milestones *milestone.Service
-	Issues     *issue.Service
-	Clock      clock.Clock
+	DB           *postgres.DB
+	Bus          *bus.Bus
+	Settings     *setting.Service
+	Users        *user.Service
+	Projects     *project.Service
+	Repositories *repository.Service
+	Labels       *label.Service
+	Milestones   *milestone.Service
+	Snippets     *snippet.Service
+	Issues       *issue.Service
+	Clock        clock.Clock
 }
 
 // Service is the use cases of notes.
@@ -43,25 +49,30 @@ var (
 	errNoDiscussion = fault.WithMessage(fault.NotFound, "404 Discussion Not Found")
 	errNoReply      = fault.WithMessage(fault.Rejected, "400 Bad request - Discussion can not be replied to.")
 	errMany         = invalid("base", "Maximum number of comments exceeded")
+	errOpen         = invalid("confidential", "can not be set for this resource")
 )
 
-// Find reads a note about an issue, for an actor who reads the issue.
+// Find reads a note about a thing, for an actor who reads the thing.
 func (s *Service) Find(ctx context.Context, a access.Actor, at Place, id int64) (*Note, error) {
-	n, err := postgres.One[Note](ctx, s.deps.DB, sqlFind, id, at.Issue.ID, a.Admin())
-	if errors.Is(err, postgres.ErrNoRows) || (err == nil && n.Internal && !readsInternal(a, at.Project)) {
-		return nil, errNoNote
-	} else if err != nil {
+	n, err := findNote(ctx, s.deps.DB, a, at, id)
+	if err != nil {
 		return nil, err
 	}
-	if n.RefersToID != nil {
-		read, err := s.deps.Issues.ReadableAmong(ctx, a, []int64{*n.RefersToID})
-		if err != nil {
-			return nil, err
-		} else if len(read) == 0 {
-			return nil, errNoNote
-		}
+	if read, err := s.readsNamed(ctx, a, n); err != nil {
+		return nil, err
+	} else if !read {
+		return nil, errNoNote
 	}
-	return &n, nil
+	return n, nil
+}
+
+// findNote is Find, whatever the note names.
+func findNote(ctx context.Context, q postgres.Querier, a access.Actor, at Place, id int64) (*Note, error) {
+	n, err := postgres.One[Note](ctx, q, sqlFind, at.key().with(id, a.Admin())...)
+	if errors.Is(err, postgres.ErrNoRows) || (err == nil && n.Internal && !readsInternal(a, at)) {
+		return nil, errNoNote
+	}
+	return &n, err
 }
 
 // Draft is what somebody wants to say.
@@ -71,51 +82,52 @@ type Draft struct {
 	Thread     bool   // begin a discussion
 	Discussion []byte // or reply to one
 	CreatedAt  *time.Time
+
+	position *Position // that was found in what it is about
 }
 
-// Create adds a comment to an issue and runs the quick actions in it. A text that holds only quick actions creates no note.
+// Create adds a comment on a thing and runs the quick actions in it. A text that holds only quick actions creates no note.
 func (s *Service) Create(ctx context.Context, by access.Actor, at Place, d Draft) (*Said, error) {
 	if err := checkBody(d.Body); err != nil {
 		return nil, err
 	}
+	if d.Internal && at.kind().internal == "" {
+		return nil, errOpen
+	}
 	now := s.deps.Clock.Now()
-	if d.CreatedAt != nil && issue.MaySetTimes(by, at.Project) {
+	if d.CreatedAt != nil && access.Holds(by, at.kind().date, at.Target()) {
 		if d.CreatedAt.Unix() < 0 {
 			return nil, invalid("created_at", "The created date provided is too far in the past.")
 		}
 		now = *d.CreatedAt
 	}
-	commands, err := s.deps.Issues.ReadCommands(ctx, by, at, d.Body, s.commands(by, at)...)
+	speech, err := at.read(ctx, s, by, d.Body)
 	if err != nil {
 		return nil, err
 	}
 	var said Said
-	// Order matters: lock what the commands touch, lock this issue, choose the commands that are allowed now, store the rest of the text as a note, run the
+	// Order matters: lock what the commands touch, lock the thing, choose the commands that are allowed now, store the rest of the text as a note, run the
 	// commands.
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		if err := commands.LockTargets(ctx, tx); err != nil {
-			return err
-		}
-		i, err := issue.Lock(ctx, tx, by, at.Project, at.Issue.IID)
+		here, rest, err := speech.hold(ctx, tx)
 		if err != nil {
 			return err
 		}
-		here := Place{Project: at.Project, Issue: i}
 		if err := mayComment(by, here); err != nil {
 			return err
 		}
-		d.Body = commands.SelectAllowed(i)
+		d.Body = rest
 		n, err := s.begin(ctx, tx, by, here, d)
 		if err != nil {
 			return err
 		}
-		only := commands.NothingElse(d.Body)
+		only := speech.nothingElse(rest)
 		if !only {
 			if said.Note, err = s.insert(ctx, tx, by, here, n, now); err != nil {
 				return err
 			}
 		}
-		said.Commands, err = commands.Run(ctx, tx, i)
+		said.Commands, err = speech.run(ctx, tx)
 		if err == nil && only && said.Commands.Done == 0 {
 			err = failed(said.Commands)
 		}
@@ -124,27 +136,29 @@ func (s *Service) Create(ctx context.Context, by access.Actor, at Place, d Draft
 	return &said, err
 }
 
-// begin builds a note that is not stored yet: one that stands alone, begins a discussion or replies to one.
+// begin builds a note that is not stored yet: one that stands alone, begins a discussion or replies to one. A reply is about the same as what it answers.
 func (s *Service) begin(ctx context.Context, tx pgx.Tx, by access.Actor, at Place, d Draft) (*Note, error) {
-	n := &Note{DiscussionID: newDiscussion(), First: true, Thread: d.Thread, Internal: d.Internal, Body: d.Body}
+	n := &Note{DiscussionID: newDiscussion(), First: true, Thread: d.Thread, Internal: d.Internal, Body: d.Body, Position: d.position}
 	if d.Discussion != nil {
 		first, err := s.first(ctx, tx, by, at, d.Discussion)
 		if err != nil {
 			return nil, err
-		} else if first.System {
+		} else if first.System || (!first.Thread && !at.kind().threads) {
 			return nil, errNoReply
 		}
-		n = &Note{DiscussionID: first.DiscussionID, Thread: true, Internal: first.Internal, Body: d.Body}
+		n = &Note{DiscussionID: first.DiscussionID, Thread: true, Internal: first.Internal, Body: d.Body, Position: first.Position}
 	}
-	if n.Internal && !readsInternal(by, at.Project) {
+	if n.Internal && !readsInternal(by, at) {
 		return nil, fault.New(fault.Forbidden)
 	}
 	return n, nil
 }
 
-// insert stores a note about a locked issue.
+// insert stores a note about a thing that is held.
 func (s *Service) insert(ctx context.Context, tx pgx.Tx, by access.Actor, at Place, n *Note, now time.Time) (*Note, error) {
-	if at.Issue.NotesCount >= maxComments {
+	if count, err := at.comments(ctx, tx); err != nil {
+		return nil, err
+	} else if count >= maxComments {
 		return nil, errMany
 	}
 	if !n.First {
@@ -152,22 +166,24 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, by access.Actor, at Pla
 			return nil, err
 		}
 	}
-	kept, err := postgres.One[Note](ctx, tx, sqlInsert, at.Issue.ID, by.ID(), n.DiscussionID, n.First, n.Thread, n.Body, n.Internal, now)
+	kept, err := postgres.One[Note](ctx, tx, sqlInsert,
+		at.key().with(by.ID(), n.DiscussionID, n.First, n.Thread, n.Body, n.Internal, n.Position, now)...)
 	if err != nil {
+		return nil, noteFaults.Translate(err)
+	}
+	if err := at.counted(ctx, tx, 1, s.deps.Clock.Now()); err != nil {
 		return nil, err
 	}
-	if err := issue.AddToNotesCount(ctx, tx, at.Issue.ID, 1, s.deps.Clock.Now()); err != nil {
-		return nil, err
-	}
-	return &kept, s.deps.Bus.Publish(ctx, tx, Event{
-		Action: Created, By: by, At: s.deps.Clock.Now(), Project: at.Project, Issue: *at.Issue, Note: kept,
-	})
+	return &kept, s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, At: s.deps.Clock.Now(), Of: at, Note: kept})
 }
 
-// first is the note that a discussion about an issue begins with, for an actor who may read it.
+// noteFaults are what saying something finds when the project went meanwhile. Other things are held.
+var noteFaults = postgres.Faults{"notes_commit_project_id_fkey": fault.NotFoundf("Project")}
+
+// first is the note that a discussion about a thing begins with, for an actor who may read it.
 func (s *Service) first(ctx context.Context, q postgres.Querier, a access.Actor, at Place, discussion []byte) (*Note, error) {
-	n, err := postgres.One[Note](ctx, q, sqlFirst, discussion, at.Issue.ID, a.Admin())
-	if errors.Is(err, postgres.ErrNoRows) || (err == nil && n.Internal && !readsInternal(a, at.Project)) {
+	n, err := postgres.One[Note](ctx, q, sqlFirst, at.key().with(discussion, a.Admin())...)
+	if errors.Is(err, postgres.ErrNoRows) || (err == nil && n.Internal && !readsInternal(a, at)) {
 		return nil, errNoDiscussion
 	}
 	return &n, err
@@ -189,9 +205,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, at Place, id int6
 		if n, err = postgres.One[Note](ctx, tx, sqlUpdate, n.ID, body, now); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Event{
-			Action: Updated, By: by, At: now, Project: at.Project, Issue: *here.Issue, Note: n, Before: before.Body,
-		})
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Updated, By: by, At: now, Of: here, Note: n, Before: before.Body})
 	})
 	return &n, err
 }
@@ -200,7 +214,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, at Place, id int6
 func (s *Service) Delete(ctx context.Context, by access.Actor, at Place, id int64) error {
 	return s.change(ctx, by, at, id, func(tx pgx.Tx, here Place, n *Note) error {
 		now := s.deps.Clock.Now()
-		if err := s.deps.Bus.Publish(ctx, tx, Event{Action: Deleted, By: by, At: now, Project: at.Project, Issue: *here.Issue, Note: *n}); err != nil {
+		if err := s.deps.Bus.Publish(ctx, tx, Event{Action: Deleted, By: by, At: now, Of: here, Note: *n}); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, sqlDelete, n.ID); err != nil {
@@ -211,28 +225,28 @@ func (s *Service) Delete(ctx context.Context, by access.Actor, at Place, id int6
 				return err
 			}
 		}
-		return issue.AddToNotesCount(ctx, tx, n.IssueID, -1, now)
+		return here.counted(ctx, tx, -1, now)
 	})
 }
 
-// change locks an issue and does something to one of its notes that the actor may change.
+// change holds a thing and does something to one of its notes that the actor may change.
 func (s *Service) change(ctx context.Context, by access.Actor, at Place, id int64, do func(tx pgx.Tx, here Place, n *Note) error) error {
+	if _, err := s.Find(ctx, by, at, id); err != nil {
+		return err // to who may not read it, it is not there
+	}
 	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		i, err := issue.Lock(ctx, tx, by, at.Project, at.Issue.IID)
+		here, err := at.hold(ctx, tx, by)
 		if err != nil {
 			return err
 		}
-		here := Place{Project: at.Project, Issue: i}
-		n, err := postgres.One[Note](ctx, tx, sqlFind, id, i.ID, by.Admin())
-		if errors.Is(err, postgres.ErrNoRows) || (err == nil && n.Internal && !readsInternal(by, at.Project)) {
-			return errNoNote
-		} else if err != nil {
+		n, err := findNote(ctx, tx, by, here, id)
+		if err != nil {
 			return err
 		}
-		if err := mayChange(by, here, &n); err != nil {
+		if err := mayChange(by, here, n); err != nil {
 			return err
 		}
-		return do(tx, here, &n)
+		return do(tx, here, n)
 	})
 }
 

@@ -47,7 +47,7 @@ func (s *Service) OnIssue(ctx context.Context, tx pgx.Tx, e issue.Event) error {
 // noteMove takes what was said along with an issue that moves.
 func (s *Service) noteMove(ctx context.Context, tx pgx.Tx, e issue.Event) error {
 	said := e.Issue.NotesCount
-	for _, sql := range []string{sqlMoveNotes, sqlMoveAwards, sqlMoveEvents} {
+	for _, sql := range []string{sqlMoveNotes, sqlMoveAwards, sqlMoveEvents, sqlMoveCommits} {
 		if _, err := tx.Exec(ctx, sql, e.Issue.ID, e.Other.ID); err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (s *Service) note(ctx context.Context, tx pgx.Tx, e issue.Event, issueID in
 }
 
 // NoteMention notes at an issue that a text at another names it: once, whatever else names it there later.
-func (s *Service) NoteMention(ctx context.Context, tx pgx.Tx, by access.Actor, at, from Place, now time.Time) error {
+func (s *Service) NoteMention(ctx context.Context, tx pgx.Tx, by access.Actor, at, from issue.Placed, now time.Time) error {
 	_, err := tx.Exec(ctx, sqlInsertMention, at.Issue.ID, actor(by), newDiscussion(), reference(from.Issue, from.Project, at.Project), from.Issue.ID, now)
 	return err
 }

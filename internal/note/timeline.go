@@ -23,6 +23,7 @@ type Moment struct {
 	Change     *Change    // nil of a discussion
 	Label      *label.Label
 	Milestone  *milestone.Form
+	Via        string // of a closing: what closed the issue, in Markdown, if that was a commit which the reader may read
 }
 
 // Where moments of the same time stand: what changed, then what the instance or somebody said of it.
@@ -49,7 +50,7 @@ const MaxReplies = 20
 
 // Timeline reads one page of what happened to an issue, the oldest first, for an actor who reads the issue: discussions, what the instance noted, and
 // the changes of state, labels and milestone. Pages are turned by cursor.
-func (s *Service) Timeline(ctx context.Context, a access.Actor, at Place, req paging.Request) (page paging.Result[Moment], err error) {
+func (s *Service) Timeline(ctx context.Context, a access.Actor, at AtIssue, req paging.Request) (page paging.Result[Moment], err error) {
 	from, err := startOf(req.Cursor)
 	if err != nil {
 		return page, err
@@ -72,6 +73,9 @@ func (s *Service) Timeline(ctx context.Context, a access.Actor, at Place, req pa
 	if err := s.fillReplies(ctx, at, all); err != nil {
 		return page, err
 	}
+	if err := s.fillCommits(ctx, a, at, all); err != nil {
+		return page, err
+	}
 	return page, s.fillChanges(ctx, at, all)
 }
 
@@ -82,7 +86,7 @@ func (m Moment) cursor() *paging.Cursor {
 }
 
 // CursorTo leads to the part of a timeline that begins with a note, or with the discussion that it belongs to.
-func (s *Service) CursorTo(ctx context.Context, a access.Actor, at Place, n *Note) (*paging.Cursor, error) {
+func (s *Service) CursorTo(ctx context.Context, a access.Actor, at AtIssue, n *Note) (*paging.Cursor, error) {
 	first, err := s.first(ctx, s.deps.DB, a, at, n.DiscussionID)
 	if err != nil {
 		return nil, err
@@ -120,7 +124,7 @@ func startOf(c *paging.Cursor) (from start, err error) {
 }
 
 // firstNotes are the notes that discussions begin with, as many as a page may need.
-func (s *Service) firstNotes(ctx context.Context, a access.Actor, at Place, from start, most int) ([]Moment, error) {
+func (s *Service) firstNotes(ctx context.Context, a access.Actor, at AtIssue, from start, most int) ([]Moment, error) {
 	l, err := s.readable(ctx, a, at)
 	if err != nil {
 		return nil, err
@@ -139,7 +143,7 @@ func (s *Service) firstNotes(ctx context.Context, a access.Actor, at Place, from
 	return all, err
 }
 
-func (s *Service) changesFrom(ctx context.Context, at Place, from start, most int) ([]Moment, error) {
+func (s *Service) changesFrom(ctx context.Context, at AtIssue, from start, most int) ([]Moment, error) {
 	l := postgres.From("resource_events e").Columns(eventColumns).Where("e.issue_id = ?", at.Issue.ID).
 		Order(postgres.Key{Expr: "e.created_at"}, postgres.Key{Expr: "e.id"})
 	if !from.at.IsZero() {
@@ -155,7 +159,7 @@ func (s *Service) changesFrom(ctx context.Context, at Place, from start, most in
 }
 
 // fillReplies adds what discussions were answered with.
-func (s *Service) fillReplies(ctx context.Context, at Place, all []Moment) error {
+func (s *Service) fillReplies(ctx context.Context, at AtIssue, all []Moment) error {
 	index := map[string]int{}
 	var ids [][]byte
 	for n := range all {
@@ -180,7 +184,7 @@ func (s *Service) fillReplies(ctx context.Context, at Place, all []Moment) error
 }
 
 // fillChanges adds the labels and milestones that changes are about, as far as the project has them.
-func (s *Service) fillChanges(ctx context.Context, at Place, all []Moment) error {
+func (s *Service) fillChanges(ctx context.Context, at AtIssue, all []Moment) error {
 	var labelIDs, milestoneIDs []int64
 	for _, m := range all {
 		if m.Change != nil && m.Change.LabelID != nil {
@@ -201,7 +205,7 @@ func (s *Service) fillChanges(ctx context.Context, at Place, all []Moment) error
 	if err != nil {
 		return err
 	}
-	groups, err := s.lineage(ctx, at)
+	groups, err := s.lineage(ctx, at.Placed)
 	has := func(groupID, projectID *int64) bool {
 		return (projectID != nil && *projectID == at.Project.ID) || (groupID != nil && slices.Contains(groups, *groupID))
 	}
@@ -221,7 +225,7 @@ func (s *Service) fillChanges(ctx context.Context, at Place, all []Moment) error
 	return err
 }
 
-// MayComment reports whether an actor who reads an issue may say something about it.
+// MayComment reports whether an actor who reads a thing may say something about it.
 func MayComment(a access.Actor, at Place) bool { return mayComment(a, at) == nil }
 
 // MayChange reports whether an actor who reads a note may change it.
