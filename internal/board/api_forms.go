@@ -2,10 +2,8 @@ package board
 
 import (
 	"context"
-	"slices"
 
 	"stithy/internal/kit/access"
-	"stithy/internal/kit/fault"
 	"stithy/internal/label"
 	"stithy/internal/milestone"
 	"stithy/internal/owner"
@@ -108,53 +106,27 @@ func (s *Service) present(ctx context.Context, viewer access.Actor, o *owner.Own
 	return form(*b), nil
 }
 
-// listForms shows lists of an owner's boards. What a project inherited from a group that it left is not shown: who sees the project may not see
-// that group.
+// listForms shows lists of an owner's boards.
 func (s *Service) listForms(ctx context.Context, o *owner.Owner, all ...List) (func(List) listForm, error) {
-	m := marksOf(all)
-	lineage, err := owner.Lineage(ctx, s.deps.DB, o.Entity)
-	if fault.Is(err, fault.NotFound) {
-		lineage, err = nil, nil // it goes at this moment
+	shown, err := s.Show(ctx, o, all...)
+	byID := make(map[int64]Shown, len(shown))
+	for _, l := range shown {
+		byID[l.ID] = l
 	}
-	if err != nil {
-		return nil, err
-	}
-	labels, err := s.deps.Labels.Among(ctx, s.deps.DB, m.LabelIDs)
-	if err != nil {
-		return nil, err
-	}
-	people, err := s.deps.Users.Briefs(ctx, m.AssigneeIDs...)
-	if err != nil {
-		return nil, err
-	}
-	milestones, err := s.deps.Milestones.Forms(ctx, m.MilestoneIDs, func(int64) string { return o.Path })
 	return func(l List) listForm {
-		f := listForm{ID: l.ID, Position: l.Position}
+		f, of := listForm{ID: l.ID, Position: l.Position}, byID[l.ID]
 		if s.enterprise() {
 			f.limitFields = &limitFields{}
 		}
-		if l.LabelID != nil {
-			if shown, known := labels[*l.LabelID]; known && inherited(lineage, shown.NamespaceID) {
-				f.Label = new(label.DetailsOf(shown))
-			}
+		if of.Label != nil {
+			f.Label = new(label.DetailsOf(*of.Label))
 		}
-		if l.MilestoneID != nil {
-			if shown, known := milestones[*l.MilestoneID]; known && inherited(lineage, shown.GroupID) {
-				f.Milestone = &shown
-			}
+		if of.Person != nil {
+			f.Assignee = new(s.deps.Users.PublicForm(*of.Person))
 		}
-		if l.UserID != nil {
-			if shown, known := people[*l.UserID]; known {
-				f.Assignee = new(s.deps.Users.PublicForm(shown))
-			}
-		}
+		f.Milestone = of.Milestone
 		return f
 	}, err
-}
-
-// inherited reports whether something belongs to an owner itself or to a group that it stands in.
-func inherited(lineage []int64, groupID *int64) bool {
-	return groupID == nil || slices.Contains(lineage, *groupID)
 }
 
 func (s *Service) presentList(ctx context.Context, o *owner.Owner, l *List, err error) (listForm, error) {

@@ -20,25 +20,41 @@ var toReadIssues = owner.Needs{Group: access.ReadGroupIssues, Project: access.Re
 func (s *Service) Issues(
 	ctx context.Context, by access.Actor, o *owner.Owner, b *Board, c Column, f issue.Filter, req paging.Request,
 ) (none paging.Result[issue.Issue], err error) {
-	if !toReadIssues.Held(by, o) {
-		return none, errMissing
-	}
 	lists, err := s.Lists(ctx, b.ID)
 	if err != nil {
 		return none, err
 	}
-	list, err := c.find(lists[b.ID])
-	switch {
-	case err != nil:
+	pages, err := s.IssuesIn(ctx, by, o, lists[b.ID], []Column{c}, f, req)
+	if err != nil {
 		return none, err
-	case list != nil:
-		f.Marked = list.marks()
-	case c == Open:
-		f.Unmarked = marksOf(lists[b.ID])
 	}
-	f.Closed, f.NonArchived = new(c == Closed), f.NonArchived || o.Group != nil
+	return pages[0], nil
+}
+
+// IssuesIn does so for several lists of a board, of which all lists are given.
+func (s *Service) IssuesIn(
+	ctx context.Context, by access.Actor, o *owner.Owner, lists []List, columns []Column, f issue.Filter, req paging.Request,
+) ([]paging.Result[issue.Issue], error) {
+	if !toReadIssues.Held(by, o) {
+		return nil, errMissing
+	}
+	parts := make([]issue.Part, len(columns))
+	for n, c := range columns {
+		list, err := c.find(lists)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case list != nil:
+			parts[n].Marked = list.marks()
+		case c == Open:
+			parts[n].Unmarked = marksOf(lists)
+		}
+		parts[n].Closed = c == Closed
+	}
+	f.NonArchived = f.NonArchived || o.Group != nil
 	req.OrderBy, req.Desc, req.Keyset = "relative_position", false, false
-	return s.deps.Issues.List(ctx, by, issue.Scope{Project: o.Project, Group: o.Group}, f, req)
+	return s.deps.Issues.ListParts(ctx, by, issue.Scope{Project: o.Project, Group: o.Group}, f, parts, req)
 }
 
 // Move puts an issue into a list of a board, for an actor who may plan it: what it is sorted by, its state and its place change together.

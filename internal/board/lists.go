@@ -3,6 +3,7 @@ package board
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
@@ -39,6 +40,64 @@ func (s *Service) Lists(ctx context.Context, boardIDs ...int64) (map[int64][]Lis
 		byBoard[l.BoardID] = append(byBoard[l.BoardID], l)
 	}
 	return byBoard, err
+}
+
+// Shown is a list with what it stands for. All three are nil where that is not to be seen any more.
+type Shown struct {
+	List
+	Label     *label.Label
+	Milestone *milestone.Form
+	Person    *user.Brief
+}
+
+// Show reads what lists of an owner's boards stand for. What a project inherited from a group that it left is not shown: who sees the project may
+// not see that group.
+func (s *Service) Show(ctx context.Context, o *owner.Owner, all ...List) ([]Shown, error) {
+	m := marksOf(all)
+	lineage, err := owner.Lineage(ctx, s.deps.DB, o.Entity)
+	if fault.Is(err, fault.NotFound) {
+		lineage, err = nil, nil // it goes at this moment
+	}
+	if err != nil {
+		return nil, err
+	}
+	labels, err := s.deps.Labels.Among(ctx, s.deps.DB, m.LabelIDs)
+	if err != nil {
+		return nil, err
+	}
+	people, err := s.deps.Users.Briefs(ctx, m.AssigneeIDs...)
+	if err != nil {
+		return nil, err
+	}
+	milestones, err := s.deps.Milestones.Forms(ctx, m.MilestoneIDs, func(int64) string { return o.Path })
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]Shown, len(all))
+	for n, l := range all {
+		shown[n].List = l
+		if l.LabelID != nil {
+			if of, known := labels[*l.LabelID]; known && inherited(lineage, of.NamespaceID) {
+				shown[n].Label = &of
+			}
+		}
+		if l.MilestoneID != nil {
+			if of, known := milestones[*l.MilestoneID]; known && inherited(lineage, of.GroupID) {
+				shown[n].Milestone = &of
+			}
+		}
+		if l.UserID != nil {
+			if of, known := people[*l.UserID]; known {
+				shown[n].Person = &of
+			}
+		}
+	}
+	return shown, nil
+}
+
+// inherited reports whether something belongs to an owner itself or to a group that it stands in.
+func inherited(lineage []int64, groupID *int64) bool {
+	return groupID == nil || slices.Contains(lineage, *groupID)
 }
 
 // FindList reads a list of a board.

@@ -49,6 +49,12 @@ var errMissing = fault.WithMessage(fault.NotFound, "404 Not found")
 // enterprise reports whether lists may stand for milestones and people, and groups have several boards.
 func (s *Service) enterprise() bool { return s.deps.Settings.Instance().Enterprise() }
 
+// Several reports whether an owner may have more than one board.
+func (s *Service) Several(of bus.Entity) bool { return of.Kind == bus.OfProject || s.enterprise() }
+
+// ByMoreThanLabels reports whether lists may stand for milestones and people.
+func (s *Service) ByMoreThanLabels() bool { return s.enterprise() }
+
 // Find reads a board of an owner.
 func (s *Service) Find(ctx context.Context, of bus.Entity, id int64) (*Board, error) {
 	namespaceID, projectID := owner.Keys(of)

@@ -10,6 +10,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/paging"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/project"
 )
 
 // Filter narrows a list of to-dos. What is zero is not asked for.
@@ -64,6 +65,48 @@ func (s *Service) Count(ctx context.Context, by access.Actor) (int, error) {
 		return 0, err
 	}
 	return paging.Count(ctx, s.deps.DB, l.Where("not t.done"))
+}
+
+// MaxPending is how far Pending counts.
+const MaxPending = 100
+
+// Pending is how many pending to-dos an actor has about what they may read, for every page to show: it looks at their latest ones alone, and at
+// the projects of those, whatever else the actor is a member of.
+func (s *Service) Pending(ctx context.Context, by access.Actor) (int, error) {
+	rows, err := postgres.All[pending](ctx, s.deps.DB, sqlPendingOf, by.ID(), MaxPending)
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	ids := make([]int64, len(rows))
+	for n := range rows {
+		ids[n] = rows[n].ProjectID
+	}
+	projects, err := s.deps.Projects.Among(ctx, by, ids)
+	if err != nil {
+		return 0, err
+	}
+	count := 0
+	for _, r := range rows {
+		if p := projects[r.ProjectID]; p != nil && r.readable(by, p) {
+			count++
+		}
+	}
+	return count, nil
+}
+
+// pending is what says who may read what a to-do is about.
+type pending struct {
+	ProjectID                             int64
+	AuthorID                              *int64
+	Confidential, Hidden, Given, Internal bool
+}
+
+func (r pending) readable(by access.Actor, p *project.Project) bool {
+	i := issue.Issue{AuthorID: r.AuthorID, Confidential: r.Confidential, Hidden: r.Hidden}
+	if r.Given {
+		i.AssigneeIDs = []int64{by.ID()}
+	}
+	return issue.RightsOf(by, p, &i).Read && (!r.Internal || access.Holds(by, access.ReadInternalNotes, p.Target()))
 }
 
 // Find reads a to-do of an actor about what they may read.

@@ -16,6 +16,11 @@ select unnest($1::bigint[]), $2, $3, $4, $5, $6, $7, $7 on conflict (issue_id, u
 	sqlUnassigned = `update todos set done = true, updated_at = $3 where issue_id = $1 and user_id = any($2::bigint[]) and not done and action = 'assigned'`
 	sqlMove       = `update todos set issue_id = $2, project_id = $3 where issue_id = $1`
 
+	sqlPendingOf = `
+select i.project_id, i.author_id, i.confidential, coalesce((select u.state = 'banned' from users u where u.id = i.author_id), false) as hidden,
+	exists (select 1 from issue_assignees a where a.issue_id = i.id and a.user_id = $1) as given,
+	coalesce((select n.internal from notes n where n.id = t.note_id), false) as internal
+from todos t join issues i on i.id = t.issue_id where t.user_id = $1 and not t.done order by t.id desc limit $2`
 	sqlPending = `select id from todos where issue_id = $1 and user_id = $2 and not done`
 	sqlDone    = `update todos set done = true, updated_at = $3 where id = $1 and user_id = $2 and not done`
 	sqlDoneAll = `

@@ -107,15 +107,20 @@ func finishOwn(ctx context.Context, tx pgx.Tx, by access.Actor, issueID int64, n
 
 // OnNote marks the commenter's to-dos for the issue as done.
 func (s *Service) OnNote(ctx context.Context, tx pgx.Tx, e note.Event) error {
-	if e.Action != note.Created {
+	of, is := note.IssueOf(e.Of)
+	if !is || e.Action != note.Created {
 		return nil
 	}
-	return finishOwn(ctx, tx, e.By, e.Issue.ID, e.At)
+	return finishOwn(ctx, tx, e.By, of.Issue.ID, e.At)
 }
 
 // OnAward marks the to-dos for the issue as done of the person who reacts with an emoji.
 func (s *Service) OnAward(ctx context.Context, tx pgx.Tx, e note.AwardEvent) error {
-	return finishOwn(ctx, tx, e.By, e.To.Issue.ID, e.At)
+	of, is := note.IssueOf(e.To.Place)
+	if !is {
+		return nil
+	}
+	return finishOwn(ctx, tx, e.By, of.Issue.ID, e.At)
 }
 
 // OnMention adds a to-do for each person whom a text mentions.

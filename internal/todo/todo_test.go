@@ -14,6 +14,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/project/projecttest"
+	"stithy/internal/todo"
 	"stithy/internal/user"
 )
 
@@ -53,6 +54,78 @@ func TestPeopleAreAskedForAReason(t *testing.T) {
 	}
 	if count, err := w.Todos.Count(t.Context(), access.Actor{Person: w.developer.Person()}); count != 2 || err != nil {
 		t.Errorf("%d, %v", count, err)
+	}
+}
+
+func TestPendingToDosAreCountedAsFarAsAPageShows(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	want := func(who *user.User, want int) {
+		t.Helper()
+		if n, err := w.Todos.Pending(t.Context(), access.Actor{Person: who.Person()}); n != want || err != nil {
+			t.Errorf("%s has %d, want %d, %v", who.Username, n, want, err)
+		}
+	}
+	want(w.developer, 0)
+	w.open(t, w.reporter, w.project, "", given(w.developer))
+	w.open(t, w.reporter, w.project, "", given(w.developer))
+	w.open(t, w.reporter, w.project, "", given(w.guest))
+	want(w.developer, 2)
+	if _, err := w.Todos.Done(t.Context(), access.Actor{Person: w.developer.Person()}, w.list(t, w.developer, "")[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	want(w.developer, 1)
+	if _, err := w.DB.Exec(t.Context(), `with i as (
+	insert into issues (project_id, iid, author_id, title, type, created_at, updated_at) select $1, 1000 + n, $2, 'x', 'issue', now(), now() from generate_series(1, 120) n returning id)
+insert into todos (user_id, project_id, issue_id, author_id, action, created_at, updated_at) select $3, $1, i.id, $2, 'marked', now(), now() from i`,
+		w.project.ID, w.reporter.ID, w.developer.ID); err != nil {
+		t.Fatal(err)
+	}
+	want(w.developer, todo.MaxPending)
+}
+
+func TestPE08_ToDosOfWhatIsHiddenAreNotCountedOnPages(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	outside := projecttest.New(t, w.DB, grouptest.New(t, w.DB).ID)
+	own, given, of := w.open(t, w.guest, w.project, ""), w.open(t, w.reporter, w.project, ""), w.open(t, w.reporter, w.project, "")
+	said := w.say(t, w.reporter, of, "x")
+	exec := func(sql string, args ...any) {
+		t.Helper()
+		if _, err := w.DB.Exec(t.Context(), sql, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	insert := func(m made, note *int64) {
+		t.Helper()
+		exec(`insert into todos (user_id, project_id, issue_id, note_id, author_id, action, created_at, updated_at) values ($1, $2, $3, $4, $5, 'mentioned', now(), now())
+on conflict do nothing`, w.guest.ID, m.ProjectID, m.ID, note, w.reporter.ID)
+	}
+	hidden := w.open(t, w.root, outside, "")
+	for _, m := range []made{own, given, hidden} {
+		insert(m, nil)
+	}
+	insert(of, &said)
+	exec(`insert into issue_assignees (issue_id, user_id) values ($1, $2)`, given.ID, w.guest.ID)
+	guest := access.Actor{Person: w.guest.Person()}
+	for _, c := range []struct {
+		fact, sql string
+		id        int64
+		want      int
+	}{
+		{"of a project that is not seen", `select $1::bigint`, 1, 3},
+		{"their own that is confidential", `update issues set confidential = true where id = $1`, own.ID, 3},
+		{"one that was given to them, confidential", `update issues set confidential = true where id = $1`, given.ID, 3},
+		{"confidential, and taken from them", `delete from issue_assignees where issue_id = $1`, given.ID, 2},
+		{"in an internal note", `update notes set internal = true where id = $1`, said, 1},
+		{"of an author who is banned", `update users set state = 'banned' where id = (select author_id from issues where id = $1)`, own.ID, 0},
+	} {
+		exec(c.sql, c.id)
+		n, err := w.Todos.Pending(t.Context(), guest)
+		all, listed := w.Todos.Count(t.Context(), guest)
+		if n != c.want || err != nil || all != n || listed != nil {
+			t.Errorf("%s: %d, want %d, %v; the list has %d, %v", c.fact, n, c.want, err, all, listed)
+		}
 	}
 }
 
