@@ -24,6 +24,7 @@ import (
 	"stithy/internal/dispatch"
 	"stithy/internal/front"
 	"stithy/internal/githttp"
+	"stithy/internal/gitpath"
 	"stithy/internal/gitssh"
 	"stithy/internal/gitstore"
 	"stithy/internal/issue"
@@ -55,10 +56,13 @@ import (
 	"stithy/internal/schedule"
 	"stithy/internal/setting"
 	"stithy/internal/signin"
+	"stithy/internal/snippet"
+	"stithy/internal/template"
 	"stithy/internal/todo"
 	"stithy/internal/upload"
 	"stithy/internal/variable"
 	"stithy/internal/web"
+	"stithy/internal/wiki"
 )
 
 // Parts is what an application is made from.
@@ -95,12 +99,15 @@ type App struct {
 	Variables    *variable.Service
 	Labels       *label.Service
 	Milestones   *milestone.Service
+	Templates    *template.Service
 	Issues       *issue.Service
 	Notes        *note.Service
 	Boards       *board.Service
 	Mentions     *mention.Service
 	Todos        *todo.Service
 	Badges       *badge.Service
+	Wikis        *wiki.Service
+	Snippets     *snippet.Service
 	Runners      *runner.Service
 	Artifacts    *artifact.Service
 	Pipelines    *pipeline.Service
@@ -109,6 +116,7 @@ type App struct {
 	Audit        *audit.Service
 
 	metrics   *telemetry.Metrics
+	paths     *gitpath.Service
 	drain     *lifecycle.Drain
 	disks     *disks
 	hasher    *secretbox.Hasher
@@ -218,23 +226,37 @@ func Assemble(p Parts) (*App, error) {
 	a.Variables = variable.New(variable.Deps{DB: db, Bus: events, Box: box, Clock: now, Settings: a.Settings, Owners: a.Owners})
 	a.Labels = label.New(label.Deps{DB: db, Bus: events, Owners: a.Owners, Clock: now})
 	a.Milestones = milestone.New(milestone.Deps{DB: db, Bus: events, Owners: a.Owners, Clock: now, ExternalURL: base})
+	a.Snippets = snippet.New(snippet.Deps{
+		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Repositories: a.Repositories, Clock: now, ExternalURL: base,
+		Names: names,
+	})
+	a.Templates = template.New(template.Deps{Projects: a.Projects, Repositories: a.Repositories, Names: names})
 	a.Issues = issue.New(issue.Deps{
 		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Owners: a.Owners, Labels: a.Labels, Milestones: a.Milestones,
-		Clock: now, ExternalURL: base,
+		Templates: a.Templates, Clock: now, ExternalURL: base,
 	})
 	a.Markdown = markdown.New(markdown.Deps{
 		Users: a.Users, Groups: a.Groups, Projects: a.Projects, Repositories: a.Repositories, Labels: a.Labels, Milestones: a.Milestones,
 		Issues: a.Issues, ExternalURL: cfg.ExternalURL,
 	})
 	a.Notes = note.New(note.Deps{
-		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Labels: a.Labels, Milestones: a.Milestones, Issues: a.Issues, Clock: now,
+		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Repositories: a.Repositories, Labels: a.Labels,
+		Milestones: a.Milestones, Snippets: a.Snippets, Issues: a.Issues, Clock: now,
 	})
 	a.Boards = board.New(board.Deps{
 		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Owners: a.Owners, Labels: a.Labels, Milestones: a.Milestones,
 		Issues: a.Issues, Clock: now, ExternalURL: base,
 	})
-	a.Mentions = mention.New(mention.Deps{DB: db, Bus: events, Users: a.Users, Issues: a.Issues, Notes: a.Notes, Clock: now})
+	a.Mentions = mention.New(mention.Deps{
+		DB: db, Bus: events, Queue: queue, Users: a.Users, Tokens: a.Tokens, Projects: a.Projects, Repositories: a.Repositories, Issues: a.Issues,
+		Notes: a.Notes, Clock: now, ExternalURL: base,
+	})
 	a.Todos = todo.New(todo.Deps{DB: db, Users: a.Users, Projects: a.Projects, Issues: a.Issues, Clock: now})
+	a.Wikis = wiki.New(wiki.Deps{
+		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Owners: a.Owners, Repositories: a.Repositories, Markdown: a.Markdown, Clock: now,
+		ExternalURL: base,
+	})
+	a.paths = gitpath.New(gitpath.Deps{Projects: a.Projects, Groups: a.Groups, Wikis: a.Wikis, Snippets: a.Snippets})
 	a.Badges = badge.New(badge.Deps{
 		DB: db, Bus: events, Projects: a.Projects, Owners: a.Owners, Repositories: a.Repositories, Clock: now,
 	})
@@ -263,7 +285,7 @@ func Assemble(p Parts) (*App, error) {
 	a.metrics.Sampled(a.gauges)
 	for _, room := range []interface{ Register(*jobqueue.Registry) }{
 		a.Users, a.SignIns, a.Groups, a.Projects, a.Members, a.OAuth,
-		a.Repositories, a.Uploads, a.LFS, a.Runners, a.Artifacts, a.Pipelines, a.Schedules, a.Dispatch, a.Audit,
+		a.Repositories, a.Uploads, a.LFS, a.Mentions, a.Snippets, a.Runners, a.Artifacts, a.Pipelines, a.Schedules, a.Dispatch, a.Audit,
 	} {
 		room.Register(registry)
 	}
@@ -285,7 +307,7 @@ func (a *App) Endpoints() []httpapi.Endpoint {
 	for _, room := range []interface{ Endpoints() []httpapi.Endpoint }{
 		a.Settings, a.Users, a.Tokens, a.Variables, a.Groups, a.Projects, a.Members, a.Protection, a.Bots, a.DeployTokens, a.OAuth,
 		a.Repositories, a.DeployKeys, a.Changelogs, a.Uploads, a.Markdown, a.LFS, a.Runners, a.Pipelines, a.Schedules, a.Dispatch,
-		a.Labels, a.Milestones, a.Issues, a.Notes, a.Boards, a.Mentions, a.Todos, a.Badges,
+		a.Labels, a.Milestones, a.Templates, a.Issues, a.Notes, a.Boards, a.Mentions, a.Todos, a.Badges, a.Wikis, a.Snippets,
 	} {
 		all = append(all, room.Endpoints()...)
 	}
@@ -312,7 +334,8 @@ func (a *App) Handler() http.Handler {
 	pages := web.New(web.Deps{
 		Users: a.Users, Tokens: a.Tokens, SignIns: a.SignIns, Groups: a.Groups, Projects: a.Projects, Members: a.Members, Pipelines: a.Pipelines,
 		Artifacts: a.Artifacts, Runners: a.Runners, Variables: a.Variables, OAuth: a.OAuth, Uploads: a.Uploads, Settings: a.Settings, Throttle: throttle,
-		Markdown: a.Markdown, Labels: a.Labels, Milestones: a.Milestones, Issues: a.Issues, Notes: a.Notes, Todos: a.Todos,
+		Markdown: a.Markdown, Labels: a.Labels, Milestones: a.Milestones, Templates: a.Templates, Issues: a.Issues, Notes: a.Notes, Boards: a.Boards,
+		Todos: a.Todos, Wikis: a.Wikis, Snippets: a.Snippets,
 		Box: a.Box, ExternalURL: a.Config.ExternalURL, Names: names, Clock: a.Clock, Log: a.Log,
 	})
 	door := &front.Front{
@@ -329,7 +352,7 @@ func (a *App) gitServer(endpoints []httpapi.Endpoint, throttle httpapi.Throttle)
 	large := &httpapi.Server{Dialect: a.LFS.Dialect(), Endpoints: endpoints, Clock: a.Clock, Log: a.Log}
 	return githttp.New(githttp.Deps{
 		Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, DeployTokens: a.DeployTokens, DeployKeys: a.DeployKeys,
-		Projects: a.Projects, Repositories: a.Repositories, LFS: a.LFS, LargeFiles: large.Handler(), Throttle: throttle, Clock: a.Clock, Log: a.Log,
+		Projects: a.Projects, Repositories: a.Repositories, Paths: a.paths, LFS: a.LFS, LargeFiles: large.Handler(), Throttle: throttle, Clock: a.Clock, Log: a.Log,
 		ExternalURL: a.Config.ExternalURL, Names: wire.Names(a.Config.Identifiers),
 		Password: a.SignIns.CheckPassword, Ban: githttp.Ban(a.Config.Git.Ban),
 	})
@@ -339,7 +362,7 @@ func (a *App) gitServer(endpoints []httpapi.Endpoint, throttle httpapi.Throttle)
 func (a *App) sshDoor() *gitssh.Server {
 	return gitssh.New(gitssh.Deps{
 		Listen: a.Config.SSH.Listen, HostKeys: a.Config.SSH.HostKeys, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens,
-		DeployKeys: a.DeployKeys, Projects: a.Projects, Repositories: a.Repositories, LFS: a.LFS, Clock: a.Clock, Log: a.Log,
+		DeployKeys: a.DeployKeys, Projects: a.Projects, Repositories: a.Repositories, Paths: a.paths, LFS: a.LFS, Clock: a.Clock, Log: a.Log,
 		ExternalURL: a.Config.ExternalURL, Names: wire.Names(a.Config.Identifiers), Limits: a.sshLimits, Database: a.waits,
 	})
 }

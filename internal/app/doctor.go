@@ -402,9 +402,8 @@ func (a *App) CheckRepositories(ctx context.Context, report func(f Finding, all 
 	return a.Repositories.CheckAll(ctx, func(c repository.Checked, all int64) {
 		f := Finding{Subject: "repository", Fine: c.Path}
 		if c.Damage != nil {
-			key := c.Key()
 			f.Problem = fmt.Sprintf("%s (%s in storage %s): %s; restore this folder from a backup, or push from a clone that has everything",
-				c.Path, key.Path, key.Storage, strings.Join(strings.Fields(c.Damage.Error()), " "))
+				c.Path, c.Key.Path, c.Key.Storage, strings.Join(strings.Fields(c.Damage.Error()), " "))
 		}
 		report(f, all)
 	})

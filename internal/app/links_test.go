@@ -15,7 +15,7 @@ import (
 )
 
 // unbuilt are pages that answers name and that this program does not have yet.
-var unbuilt = []string{"/-/commit/", "/-/tree/", "/-/blob/", "/-/compare/", "/-/issues", "/-/merge_requests", "/-/tags/", "/-/settings/"}
+var unbuilt = []string{"/-/commit/", "/-/tree/", "/-/blob/", "/-/compare/", "/-/merge_requests", "/-/tags/", "/-/settings/"}
 
 // addresses are the texts of an answer that are addresses of this instance, by the member that holds them.
 func addresses(value any, member string, found map[string]string) {

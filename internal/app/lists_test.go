@@ -70,7 +70,9 @@ func TestDO05_EveryListIsBounded(t *testing.T) {
 		"branch": "main", "commit_message": "x [skip ci]", "content": "job: {script: x, resource_group: lock}",
 	})
 	create("/projects/"+code+"/issues", map[string]any{"title": "the first"})
-	ofCode := strings.NewReplacer("{id}", code, "{sha}", "main", "{key}", "lock", "{issue_iid}", "1",
+	snippet := create("/projects/"+code+"/snippets", map[string]any{"title": "x", "visibility": "public", "file_name": "a", "content": "a"})
+	ofSnippet := strings.NewReplacer("{id}", code, "{snippet_id}", snippet, "{note_id}", create("/projects/"+code+"/snippets/"+snippet+"/notes", map[string]any{"body": "x"}))
+	ofCode := strings.NewReplacer("{id}", code, "{type}", "issues", "{sha}", "main", "{key}", "lock", "{issue_iid}", "1",
 		"{note_id}", create("/projects/"+code+"/issues/1/notes", map[string]any{"body": "x"}),
 		"{milestone_id}", create("/projects/"+code+"/milestones", map[string]any{"title": "own"}),
 		"{board_id}", create("/projects/"+code+"/boards", map[string]any{"name": "own"}),
@@ -89,6 +91,9 @@ func TestDO05_EveryListIsBounded(t *testing.T) {
 		}
 		if whole := ofCode.Replace(e.Path); strings.HasPrefix(e.Path, "/projects/{id}/") && !strings.Contains(whole, "{") {
 			path = "/api/v4" + whole
+		}
+		if strings.HasPrefix(e.Path, "/projects/{id}/snippets/{snippet_id}/") {
+			path = "/api/v4" + ofSnippet.Replace(e.Path)
 		}
 		if strings.HasPrefix(e.Path, "/groups/{id}/milestones/") || strings.HasPrefix(e.Path, "/groups/{id}/boards/") {
 			path = "/api/v4" + ofGroup.Replace(e.Path)

@@ -177,7 +177,8 @@ var ownActs = map[access.Ability]bool{
 	access.StarProject: true, access.ForkProject: true, access.AskToJoinProject: true, access.LeaveProject: true,
 	access.AskToJoinGroup: true, access.LeaveGroup: true, access.CommentCode: true, access.UploadFiles: true, access.SubscribeInGroup: true, access.SubscribeInProject: true,
 	access.CreateIssues: true, access.EditIssues: true, access.SubscribeToIssues: true, access.CreateNotes: true, access.EditNotes: true,
-	access.AwardEmoji: true, access.MarkIssues: true,
+	access.AwardEmoji: true, access.MarkIssues: true, access.EditSnippets: true, access.EditCodeNotes: true, access.CommentSnippets: true,
+	access.EditSnippetNotes: true, access.AwardSnippets: true,
 }
 
 // PE-02: what writes asks for an ability to write, and for a token that may.
@@ -215,13 +216,14 @@ func TestPE07_AFeatureIsClosedOnEveryRouteAboutIt(t *testing.T) {
 	t.Parallel()
 	i := newInstance(t)
 	people := map[string]*user.User{"owner": i.ann, "administrator": usertest.New(t, i.DB, usertest.Admin()), "stranger": usertest.New(t, i.DB)}
-	features := []access.Feature{access.Code, access.Pipelines, access.Jobs, access.Planning}
+	features := []access.Feature{access.Code, access.Pipelines, access.Jobs, access.Planning, access.Issues, access.Wiki, access.Snippets}
 	routes := map[access.Feature]int{}
 	for _, level := range []project.Level{project.Everyone, project.Members, project.Off} {
 		g := grouptest.New(t, i.DB, grouptest.Visible(access.Public))
 		p := projecttest.New(t, i.DB, g.ID, projecttest.Visible(access.Public))
 		projecttest.Join(t, i.DB, p, i.ann, access.Owner)
-		if _, err := i.DB.Exec(t.Context(), `update projects set features = jsonb_build_object('repository', $2::text, 'builds', $2::text, 'issues', $2::text, 'merge_requests', $2::text) where id = $1`, p.ID, level); err != nil {
+		if _, err := i.DB.Exec(t.Context(), `update projects set features = jsonb_build_object('repository', $2::text, 'builds', $2::text, 'issues', $2::text, 'merge_requests', $2::text,
+			'wiki', $2::text, 'snippets', $2::text) where id = $1`, p.ID, level); err != nil {
 			t.Fatal(err)
 		}
 		for who, person := range people {

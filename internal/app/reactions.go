@@ -58,6 +58,11 @@ func (a *App) react(events *bus.Bus) {
 	bus.On(events, a.Issues.OnLabel)
 	bus.On(events, a.Issues.OnMilestone)
 
+	// What is pushed to a repository of texts changes the wiki or snippet that it is of.
+	bus.On(events, a.Wikis.OnTextPushed)
+	bus.On(events, a.Snippets.OnTextPushed)
+	bus.On(events, a.Snippets.OnUserRemoving)
+
 	// What an issue was is noted when it changes.
 	bus.On(events, a.Notes.OnIssue)
 	bus.On(events, a.Notes.OnLabel)
@@ -85,6 +90,9 @@ func (a *App) react(events *bus.Bus) {
 	bus.On(events, a.Dispatch.OnJobQueued)
 	bus.On(events, a.Dispatch.OnJobUnqueued)
 	bus.On(events, a.Dispatch.OnJobFinished)
+
+	// What was pushed names issues, and closes them.
+	bus.On(events, a.Mentions.OnPushed)
 
 	// What was pushed runs.
 	bus.On(events, a.Pipelines.OnPushed)

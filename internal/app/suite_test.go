@@ -64,13 +64,19 @@ type instance struct {
 
 func newInstance(t testing.TB, environ ...string) *instance {
 	t.Helper()
+	return newInstanceOn(t, postgrestest.Address(t), 4, environ...)
+}
+
+// newInstanceOn is one on a database, with so many connections to it.
+func newInstanceOn(t testing.TB, address string, connections int, environ ...string) *instance {
+	t.Helper()
 	cfg, err := config.Load("", append([]string{"STITHY_EXTERNAL_URL=https://forge.example", "STITHY_DATA_DIR=" + t.TempDir()}, environ...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	i := &instance{log: &lockedBuffer{}}
 	log := slog.New(slog.NewJSONHandler(i.log, nil))
-	db, err := postgres.Open(t.Context(), postgrestest.Address(t), 4)
+	db, err := postgres.Open(t.Context(), address, connections)
 	if err != nil {
 		t.Fatal(err)
 	}

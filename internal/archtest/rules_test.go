@@ -44,12 +44,12 @@ var floors = [][]string{
 	{"owner", "subscription"},
 	{"member", "protection"},
 	{"bot", "deploytoken", "oauth", "repository"},
-	{"changelog", "lfs", "deploykey", "upload"},
+	{"changelog", "lfs", "deploykey", "template", "upload"},
 	{"artifact", "runner", "variable"},
-	{"badge", "label", "milestone"},
+	{"badge", "label", "milestone", "snippet"},
 	{"issue"},
 	{"markdown"},
-	{"board", "note"},
+	{"board", "note", "wiki"},
 	{"mention"},
 	{"todo"},
 	{"pipeline"},
@@ -59,8 +59,9 @@ var floors = [][]string{
 	{"audit"},
 	// pages: what several areas need, then the areas, which never import each other
 	{"web/grouppage", "web/jobstatus", "web/projectpage"},
-	{"web/account", "web/admin", "web/ci", "web/overview", "web/planning"},
+	{"web/account", "web/admin", "web/ci", "web/overview", "web/planning", "web/texts"},
 	// doors
+	{"gitpath"},
 	{"apidocs", "githttp", "gitssh", "front", "web"},
 	// composition: the rooms that every other stands on, then all of them
 	{"core"},
@@ -73,7 +74,7 @@ var floors = [][]string{
 // speaksHTTP lists who may know HTTP in any file. Everyone else does so in api*.go alone.
 var speaksHTTP = []string{
 	"platform/httpfile", "platform/lifecycle", "platform/outbound", "platform/telemetry", "kit/httpapi", "kit/avatar", "apidocs", "front", "githttp", "web",
-	"web/account", "web/admin", "web/ci", "web/grouppage", "web/overview", "web/page", "web/planning", "web/projectpage", "app",
+	"web/account", "web/admin", "web/ci", "web/grouppage", "web/overview", "web/page", "web/planning", "web/projectpage", "web/texts", "app",
 	"cmd/stithy",
 }
 
