@@ -18,8 +18,10 @@ import (
 type Page struct {
 	Route string           // method and what follows the path of the group
 	Needs []access.Ability // that its readers hold there; none: who sees the group sees the page
+	Has   func() bool      // whether groups of this instance have it; nil: they have
 	Do    func(*Request) error
 	Many  []string // the fields that may be sent more than once
+	Large bool     // its form may hold texts as large as those of a repository
 	Nav   page.Nav // with a title, all pages about a group link to it
 }
 
@@ -36,8 +38,9 @@ func New(groups *group.Service, pages ...Page) *Site { return &Site{groups: grou
 func (s *Site) Pages() []page.Page {
 	all := make([]page.Page, 0, len(s.pages))
 	for _, p := range s.pages {
-		one := page.Page{Route: p.Route, Many: p.Many, Do: func(x *page.Request) error { return s.serve(x, p) }}
-		if len(p.Needs) == 0 {
+		one := page.Page{Route: p.Route, Many: p.Many, Large: p.Large, Do: func(x *page.Request) error { return s.serve(x, p) }}
+		// A page that strangers may not see asks them to sign in all the same.
+		if len(p.Needs) == 0 || one.Reads() {
 			one.Who = page.Readers
 		}
 		all = append(all, one)
@@ -90,6 +93,9 @@ func (s *Site) serve(x *page.Request, p Page) error {
 }
 
 func holds(x *page.Request, g *group.Group, p Page) bool {
+	if p.Has != nil && !p.Has() {
+		return false
+	}
 	for _, can := range p.Needs {
 		if !access.Holds(x.Actor, can, g.Target()) {
 			return false

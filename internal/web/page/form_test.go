@@ -48,6 +48,15 @@ func TestTheQuestionsOfAPageHaveIDsOfTheirOwn(t *testing.T) {
 	}
 }
 
+func TestATextStandsInItsFieldAsItIs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"a\n": ">a\n<", "": "><", "\n\na": ">\n\n\na<", "\r\na": ">\n\r\na<"} {
+		if got := rendered(t, input(Field{Name: "text", Type: Textarea, Value: text})); !strings.Contains(got, want+"/textarea>") {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
 func TestProblemsBeginWithACapitalLetter(t *testing.T) {
 	t.Parallel()
 	f := &Form{Problem: "über is gone", Fields: []Field{{Name: "name", Label: "Name", Type: Text, Problems: []string{"is taken", "is short"}}}}

@@ -14,6 +14,7 @@ import (
 type policy struct {
 	formTo string // one more origin that a form, or the redirect after it, may lead to
 	script bool   // scripts of this instance run
+	file   bool   // it is what somebody gave us, and nothing in it acts
 }
 
 // FormsLeadTo lets a form of the page, or the redirect after it, lead to one more origin.
@@ -36,6 +37,9 @@ func (p policy) write(h http.Header, secure bool) {
 	if p.script {
 		csp += "; script-src 'self'; connect-src 'self'"
 	}
+	if p.file {
+		csp += "; sandbox"
+	}
 	h.Set("Content-Security-Policy", csp)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -57,6 +61,7 @@ const (
 	SecurityKeyScript Script = "security_key" // talks to security keys
 	LiveScript        Script = "live"         // keeps a part of the page fresh
 	LogScript         Script = "job_log"      // follows a log
+	BoardScript       Script = "board"        // moves cards
 )
 
 // assetFiles are style sheets and scripts; each name holds the hash of its content, so that browsers ask for it once.
@@ -77,7 +82,7 @@ func newAssets() assetFiles {
 	all.files["/favicon.ico"] = httpfile.New("image/png", asset("favicon.png"))
 	all.files["/robots.txt"] = httpfile.New("text/plain; charset=utf-8", asset("robots.txt"))
 	all.sheet = hashed("stithy", "css", "text/css; charset=utf-8")
-	for _, s := range []Script{SecurityKeyScript, LiveScript, LogScript} {
+	for _, s := range []Script{SecurityKeyScript, LiveScript, LogScript, BoardScript} {
 		all.scripts[s] = hashed(string(s), "js", "text/javascript; charset=utf-8")
 	}
 	return all

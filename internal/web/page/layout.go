@@ -1,7 +1,9 @@
 package page
 
 import (
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -17,6 +19,7 @@ type Layout struct {
 	Facts   templ.Component // the line below the heading
 	Actions templ.Component // the buttons beside it
 	Narrow  bool            // the page is one form
+	Wide    bool            // the page takes the whole width
 	Header  *Header         // of a page about a project or group
 	Sidebar *Sidebar
 	Script  Script
@@ -29,6 +32,7 @@ type NavLink struct {
 	URL   URL // empty: there is no page
 	Icon  ui.IconPath
 	Here  bool
+	Count string // how much waits there
 }
 
 // Header is what stands above a page about a project or group.
@@ -113,6 +117,8 @@ func (v view) frame() string {
 	switch {
 	case v.Narrow:
 		return "frame narrow"
+	case v.Wide:
+		return "frame wide"
 	case v.Sidebar != nil:
 		return "frame sided"
 	}
@@ -122,7 +128,7 @@ func (v view) frame() string {
 // bare reports whether the page is one form for somebody who is not signed in.
 func (v view) bare() bool { return v.Narrow && v.SignOut == nil && v.Header == nil }
 
-func newView(x *Request, l Layout) view {
+func newView(x *Request, l Layout, status int) view {
 	v := view{Layout: l, Brand: wire.Brand, Home: x.Link("/"), Sheet: x.Link(x.assets.sheet), Flash: x.Flash(), API: x.Link("/-/api")}
 	if l.Script != "" {
 		x.policy.script = true
@@ -139,15 +145,40 @@ func newView(x *Request, l Layout) view {
 	}
 	v.Account = x.Account
 	for _, p := range x.Listed(OwnList) {
-		v.Tools = append(v.Tools, NavLink{Title: p.Nav.Title, URL: x.Link(p.Path()), Icon: p.Nav.Icon})
+		v.Tools = append(v.Tools, NavLink{Title: p.Nav.Title, URL: x.Link(p.Path()), Icon: p.Nav.Icon, Count: waiting(x, p, status)})
 	}
 	v.Menu = menuLinks(x)
 	return v
 }
 
-// menuLinks is what the menu of the account leads to: the first page of each list, and those that are needed often.
+// maxWaiting is how far a count in the bar is shown: it has room for two digits.
+const maxWaiting = 99
+
+// waiting is how much waits on a page, and nothing if it is nothing. A page is not lost for a number: where the count fails, it is shown without,
+// and a page that says that something failed does not ask for what may fail as well.
+func waiting(x *Request, p Page, status int) string {
+	if p.Nav.Count == nil || status >= http.StatusInternalServerError {
+		return ""
+	}
+	n, err := p.Nav.Count(x)
+	switch {
+	case err != nil && x.Context().Err() == nil:
+		x.LogError("counting what waits failed", err, nil)
+		return ""
+	case err != nil || n == 0:
+		return ""
+	case n > maxWaiting:
+		return strconv.Itoa(maxWaiting) + "+"
+	}
+	return strconv.Itoa(n)
+}
+
+// menuLinks is what the menu of the account leads to: what somebody has, the first page of each list, and those that are needed often.
 func menuLinks(x *Request) []NavLink {
 	var links []NavLink
+	for _, p := range x.Listed(OwnMenu) {
+		links = append(links, NavLink{Title: p.Nav.Title, URL: x.Link(p.Path()), Icon: p.Nav.Icon})
+	}
 	for i, p := range x.Listed(AccountList) {
 		if i == 0 || slices.Contains([]string{"Access tokens", "Invitations"}, p.Nav.Title) {
 			links = append(links, NavLink{Title: p.Nav.Title, URL: x.Link(p.Path()), Icon: p.Nav.Icon})

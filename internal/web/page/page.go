@@ -19,6 +19,7 @@ type Page struct {
 	Who   Audience
 	Do    func(*Request) error
 	Many  []string // the fields that may be sent more than once
+	Large bool     // its form may hold texts as large as those of a repository
 	Nav   Nav
 }
 
@@ -27,6 +28,7 @@ type Nav struct {
 	List  List // none, if it is empty
 	Title string
 	Icon  ui.IconPath
+	Count func(*Request) (int, error) // how much waits there for who is signed in, asked on every page; nil: nothing is counted
 }
 
 // List is a list of pages that link to each other.
@@ -34,7 +36,8 @@ type List string
 
 // The lists that stand beside their pages.
 const (
-	OwnList     List = "You" // in the bar of every page
+	OwnList     List = "You"   // in the bar of every page
+	OwnMenu     List = "Yours" // in the menu of the account
 	AccountList List = "Settings"
 	AdminList   List = "Administration"
 )
@@ -49,7 +52,7 @@ const (
 	Administrators                 // to everybody else it does not exist
 	MustChange                     // also whose password has to be changed first
 	MustEnroll                     // also who has to set up a second factor first
-	Readers                        // also strangers, as far as a project or group is open to them
+	Readers                        // also strangers, as far as what they ask for is open to them
 )
 
 // Path is what follows the method in the route.

@@ -22,6 +22,7 @@ import (
 
 const (
 	maxBody    = 1 << 20
+	maxLarge   = 4 << 20  // of a form that holds texts as large as those of a repository
 	maxStrange = 32 << 10 // of a form that somebody sends who is not signed in
 	maxQuery   = 16 << 10
 )
@@ -47,6 +48,9 @@ func (x *Request) Read(p Page) error {
 		most := int64(maxStrange)
 		if x.Account != nil {
 			most = maxBody
+			if p.Large {
+				most = maxLarge
+			}
 		}
 		x.R.Body = http.MaxBytesReader(x.W, x.R.Body, most)
 		if err := x.R.ParseForm(); err != nil {
@@ -133,7 +137,7 @@ func LocalPath(text string) string {
 
 // Show answers with a page. It is rendered whole before the first byte is sent, so that a failure is still a page.
 func (x *Request) Show(status int, l Layout, body templ.Component) error {
-	v := newView(x, l)
+	v := newView(x, l, status)
 	var out bytes.Buffer
 	// Whoever went away meanwhile is no reason to fail half-way.
 	if err := document(v, body).Render(context.WithoutCancel(x.Context()), &out); err != nil {
@@ -149,9 +153,19 @@ func (x *Request) Show(status int, l Layout, body templ.Component) error {
 	return nil
 }
 
-// Send answers with a file instead of a page.
+// Send answers with a file instead of a page. Where no media type is named, text is shown as text, whatever it describes, and everything else is
+// handed out.
 func (x *Request) Send(body io.ReadCloser, size int64, media, name string, attach bool) error {
 	defer func() { _ = body.Close() }()
+	var first []byte
+	if media == "" {
+		var err error
+		if media, first, err = httpapi.Sniff(body); err != nil {
+			return err
+		}
+		attach = attach || !strings.HasPrefix(media, "text/plain")
+	}
+	x.policy.file = true
 	x.Headers()
 	how := "inline"
 	if attach {
@@ -165,7 +179,11 @@ func (x *Request) Send(body io.ReadCloser, size int64, media, name string, attac
 	if x.R.Method == http.MethodHead {
 		return nil
 	}
-	if _, err := io.Copy(x.W, body); err != nil && x.Context().Err() == nil {
+	_, err := x.W.Write(first)
+	if err == nil {
+		_, err = io.Copy(x.W, body) // a file goes to the socket by itself
+	}
+	if err != nil && x.Context().Err() == nil {
 		// The status is out: all that is left is to end the answer early.
 		x.LogError("sending a file failed", err, nil)
 		panic(http.ErrAbortHandler)

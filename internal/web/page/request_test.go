@@ -1,6 +1,7 @@
 package page
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -107,6 +108,40 @@ func TestAFormIsTextEachFieldOnceAndBounded(t *testing.T) {
 		err := x.Read(Page{Many: []string{"many"}})
 		if f, refused := fault.Of(err); refused != (c.want != taken) || (refused && f.Kind != c.want) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAFormThatHoldsTextsOfARepositoryMayBeLarger(t *testing.T) {
+	t.Parallel()
+	for size, taken := range map[int]bool{3 << 20: true, 4<<20 + 1: false} {
+		x, _ := sent(url.Values{"a": {strings.Repeat("x", size)}})
+		x.Account = &Account{ID: 1}
+		if err := x.Read(Page{Large: true}); (err == nil) != taken {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+	x, _ := sent(url.Values{"a": {strings.Repeat("x", 100<<10)}})
+	if err := x.Read(Page{Large: true}); !fault.Is(err, fault.TooLarge) {
+		t.Errorf("of a stranger: %v", err)
+	}
+}
+
+func TestAFileActsNowhere(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]struct{ media, how string }{
+		"<script>evil()</script>": {"text/plain; charset=utf-8", "inline"}, "": {"text/plain; charset=utf-8", "inline"},
+		"\xff": {"text/plain", "inline"}, "PK\x00": {"application/octet-stream", "attachment"},
+	} {
+		x, w := sent(nil)
+		if err := x.Send(io.NopCloser(strings.NewReader(text)), int64(len(text)), "", "a.html", false); err != nil {
+			t.Fatal(err)
+		}
+		h := w.Header()
+		if w.Body.String() != text || h.Get("Content-Type") != want.media || h.Get("Content-Disposition") != want.how+"; filename=a.html" ||
+			h.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'; ") ||
+			!strings.HasSuffix(h.Get("Content-Security-Policy"), "; sandbox") {
+			t.Errorf("%q: %q %v", text, w.Body, h)
 		}
 	}
 }

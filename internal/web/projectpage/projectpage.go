@@ -25,6 +25,7 @@ type Page struct {
 	Needs access.Ability
 	Do    func(*Request) error
 	Many  []string // the fields that may be sent more than once
+	Large bool     // its form may hold texts as large as those of a repository
 	Nav   page.Nav // with a title, all pages about a project link to it
 }
 
@@ -33,6 +34,7 @@ const (
 	Code     page.List = "Code"
 	Issues   page.List = "Issues"
 	Build    page.List = "Build"
+	Wiki     page.List = "Wiki"
 	Settings page.List = "Settings"
 )
 
@@ -41,7 +43,10 @@ var sections = []struct {
 	list  page.List
 	icon  ui.IconPath
 	needs access.Ability
-}{{Code, ui.IconSnippet, ""}, {Issues, ui.IconIssue, access.ReadIssues}, {Build, ui.IconBuild, ""}, {Settings, ui.IconSettings, ""}}
+}{
+	{Code, ui.IconSnippet, ""}, {Issues, ui.IconIssue, access.ReadIssues}, {Build, ui.IconBuild, ""}, {Wiki, ui.IconBook, ""},
+	{Settings, ui.IconSettings, ""},
+}
 
 // Deps is what finding a project needs.
 type Deps struct {
@@ -62,7 +67,7 @@ func New(d Deps, pages ...Page) *Site { return &Site{deps: d, pages: pages} }
 func (s *Site) Pages() []page.Page {
 	all := make([]page.Page, 0, len(s.pages))
 	for _, p := range s.pages {
-		one := page.Page{Route: p.Route, Many: p.Many, Do: func(x *page.Request) error { return s.serve(x, p) }}
+		one := page.Page{Route: p.Route, Many: p.Many, Large: p.Large, Do: func(x *page.Request) error { return s.serve(x, p) }}
 		if one.Reads() {
 			one.Who = page.Readers
 		}

@@ -73,6 +73,7 @@ const (
 	IconMilestone     IconPath = "M8 1.75v12.5M3 4h8.5l2 2-2 2H3z"
 	IconSignOut       IconPath = "M6.5 2.75h-3v10.5h3M10 5l3 3-3 3M13 8H6.5"
 	IconList          IconPath = "M5.5 4h8M5.5 8h8M5.5 12h8M2.5 4h.01M2.5 8h.01M2.5 12h.01"
+	IconBoard         IconPath = "M2.75 2.75h3v10.5h-3zM6.5 2.75h3v6h-3zM10.25 2.75h3v8.5h-3z"
 	IconCalendar      IconPath = "M3.5 3.25h9a1 1 0 0 1 1 1v8.25a1 1 0 0 1-1 1h-9a1 1 0 0 1-1-1v-8.25a1 1 0 0 1 1-1zM2.5 6.75h11M5.5 1.75v3M10.5 1.75v3"
 	IconThread        IconPath = "M2.5 3.75a1 1 0 0 1 1-1h9a1 1 0 0 1 1 1v6.5a1 1 0 0 1-1 1H8l-3 2.5v-2.5H3.5a1 1 0 0 1-1-1zM5.5 7.2l1.7 1.7 3.3-3.6"
 )
