@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,20 +19,32 @@ import (
 	"stithy/internal/label"
 	"stithy/internal/milestone"
 	"stithy/internal/owner"
+	"stithy/internal/template"
 	"stithy/internal/web/page"
 )
 
 // formBody is a page that is one form.
 type formBody struct {
-	Form   *page.Form
-	Back   page.URL
-	Delete *page.Form
-	Loses  string // what goes with what is deleted
+	Form      *page.Form
+	Back      page.URL
+	Delete    *page.Form
+	Loses     string // what goes with what is deleted
+	Templates []templateLink
+}
+
+// templateLink begins the form anew, with a template of the project as the description.
+type templateLink struct {
+	Name   string
+	URL    page.URL
+	Chosen bool
 }
 
 const (
 	maxChoices = 50 // of labels; more are named
 	maxGoals   = 100
+	maxBegins  = 50 // templates; those beyond are chosen by their address
+
+	templateParam = "issuable_template"
 )
 
 // values are what a form about an issue begins with.
@@ -123,11 +136,45 @@ func newIssue(x *request) error {
 	get := func(name string) string { return x.Form.Get("issue[" + name + "]") }
 	v := values{title: get("title"), description: get("description"), confidential: get("confidential") == "true"}
 	v.milestoneID, _ = strconv.ParseInt(get("milestone_id"), 10, 64)
+	if err := x.beginWith(&v, x.Form.Get(templateParam)); err != nil {
+		return err
+	}
 	form, err := createForm(x, v)
 	if err != nil {
 		return err
 	}
 	return showCreate(x, http.StatusOK, form)
+}
+
+// beginWith takes the description from a template, where the address gives none: the one that is named, or else the project's default one.
+func (x *request) beginWith(v *values, name string) (err error) {
+	if v.description != "" {
+		return nil
+	}
+	if name == "" {
+		v.description, err = x.deps.Templates.Default(x.Context(), x.Actor, x.Project)
+		return err
+	}
+	t, err := x.deps.Templates.Find(x.Context(), x.Actor, x.Project, template.Issues, name)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	v.description = t.Content
+	return nil
+}
+
+// templates are links to the form with each template.
+func (x *request) templates() ([]templateLink, error) {
+	names, err := x.deps.Templates.Listed(x.Context(), x.Actor, x.Project, template.Issues)
+	var all []templateLink
+	for _, name := range names[:min(len(names), maxBegins)] {
+		all = append(all, templateLink{
+			Name: name, URL: address(x.Request.Request, x.At(issuesPath+"/new"), url.Values{templateParam: {name}}), Chosen: name == x.Form.Get(templateParam),
+		})
+	}
+	return all, err
 }
 
 func createForm(x *request, v values) (*page.Form, error) {
@@ -144,7 +191,11 @@ func createForm(x *request, v values) (*page.Form, error) {
 }
 
 func showCreate(x *request, code int, form *page.Form) error {
-	return x.Show(code, x.Layout("New issue", issuesPath), formPage(formBody{Form: form, Back: x.LinkTo(issuesPath)}))
+	templates, err := x.templates()
+	if err != nil {
+		return err
+	}
+	return x.Show(code, x.Layout("New issue", issuesPath), formPage(formBody{Form: form, Back: x.LinkTo(issuesPath), Templates: templates}))
 }
 
 func createIssue(x *request) error {

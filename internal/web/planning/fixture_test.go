@@ -59,6 +59,7 @@ type browser struct {
 	t            testing.TB
 	handler      http.Handler
 	cookie, csrf string
+	flash        []*http.Cookie // what the last answer left for the next page
 }
 
 func (w *fixture) anonymous(t testing.TB) *browser { return &browser{t: t, handler: w.handler} }
@@ -101,6 +102,9 @@ func (b *browser) send(method, target string, form url.Values) screen {
 	}
 	if b.cookie != "" {
 		r.AddCookie(&http.Cookie{Name: wire.Names{Service: "svc"}.SessionCookie(), Value: b.cookie})
+	}
+	for _, c := range b.flash {
+		r.AddCookie(c)
 	}
 	rec := httptest.NewRecorder()
 	b.handler.ServeHTTP(rec, r)
@@ -176,7 +180,7 @@ func (w *fixture) change(t testing.TB, i *issue.Issue, c issue.Change) {
 func (w *fixture) say(t testing.TB, role access.Role, i *issue.Issue, d note.Draft) *note.Note {
 	t.Helper()
 	by := w.actor(role)
-	said, err := w.Notes.Create(t.Context(), by, note.Place{Project: w.as(t, by), Issue: i}, d)
+	said, err := w.Notes.Create(t.Context(), by, note.AtIssue{Placed: issue.Placed{Project: w.as(t, by), Issue: i}}, d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"stithy/internal/group/grouptest"
 	"stithy/internal/issue"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi/httpapitest"
+	"stithy/internal/repository/repositorytest"
+	"stithy/internal/user/usertest"
 )
 
 func TestIssuesAreOpenedOnAPage(t *testing.T) {
@@ -38,6 +41,37 @@ func TestIssuesAreOpenedOnAPage(t *testing.T) {
 	}
 	if s := w.anonymous(t).get(issues + "/new"); s.Code != http.StatusSeeOther || !strings.HasPrefix(s.leads(), "/users/sign_in") {
 		t.Errorf("a stranger: %d", s.Code)
+	}
+}
+
+func TestANewIssueBeginsWithATemplate(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	b := w.in(t, access.Reporter)
+	if s := b.shows(issues + "/new"); s.says("Begin with a template") {
+		t.Error("there is none")
+	}
+	repositorytest.New(t, w.DB, w.Store, w.project, repositorytest.Files{
+		".svc/issue_templates/Default.md": "By default.", ".svc/issue_templates/a & b.md": "What is </textarea> wrong?",
+	})
+	for _, tt := range []struct{ query, holds, chosen string }{
+		{"", ">By default.<", ""},
+		{"?issuable_template=a+%26+b", ">What is </textarea> wrong?<", "a & b"},
+		{"?issuable_template=nothing", "></textarea>", ""},
+		{"?issuable_template=Default&issue[description]=soon", ">soon<", "Default"},
+	} {
+		s := b.shows(issues + "/new" + tt.query)
+		if !s.says(`href="/house/tool/-/issues/new?issuable_template=a+%26+b"`, ">a & b</a>", ">Default</a>", tt.holds) {
+			t.Errorf("%q: %s", tt.query, s.text)
+		}
+		for _, name := range []string{"a & b", "Default"} {
+			if s.says(`aria-current="true">`+name+"</a>") != (name == tt.chosen) {
+				t.Errorf("%q: whether %q is marked", tt.query, name)
+			}
+		}
+		if strings.Contains(s.Body.String(), "is </textarea> wrong") {
+			t.Error("a template ends its field")
+		}
 	}
 }
 
@@ -222,6 +256,115 @@ func TestLabelsOfGroupsAreNotChangedInAProject(t *testing.T) {
 	for _, s := range []screen{b.get(list + "/1/edit"), b.post(list+"/1", "name", "mine", "color", "red"), b.post(list + "/1/delete")} {
 		if s.Code != http.StatusNotFound {
 			t.Errorf("%d", s.Code)
+		}
+	}
+}
+
+func TestAMilestoneDrawsHowItsIssuesCameAndWereClosed(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	const own = home + "/-/milestones/1"
+	b := w.in(t, access.Reporter)
+	b.done(home+"/-/milestones", "title", "2.5", "start_date", "2024-04-25", "due_date", "2024-05-05")
+	if b.shows(own).says("Issues by day") {
+		t.Error("a milestone without issues has a drawing")
+	}
+	for _, days := range [][2]string{{"2024-04-27T23:30:00Z", ""}, {"2024-04-27T00:10:00Z", ""}, {"2024-04-30T12:00:00Z", "2024-04-30T13:00:00Z"}, {"2024-05-01T01:00:00+02:00", ""}} {
+		i := w.open(t, issue.Draft{Title: "Mend the door", MilestoneID: new(int64(1))})
+		if _, err := w.DB.Exec(t.Context(), `update issues set created_at = $2::text::timestamptz, closed = $3 <> '', closed_at = nullif($3, '')::timestamptz where id = $1`,
+			i.ID, days[0], days[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.open(t, issue.Draft{Title: "Not of it"})
+	w.open(t, issue.Draft{Title: "Hidden", MilestoneID: new(int64(1)), Confidential: true})
+	guest := w.in(t, access.Guest)
+	// Two tenths of ten days on 27 April, five on 30 April, seven today: of 560.
+	for _, want := range []string{
+		`class="all" d="M112.0 60.0H112.0V31.0H280.0V2.0H392.0"`, `<path d="M112.0 60.0H112.0V60.0H280.0V45.5H392.0"`, `class="area" d="M112.0 60.0H112.0V60.0H280.0V45.5H392.0V60H0z"`,
+		"25 April 2024", "5 May 2024", "Issues from 25 April 2024 to 5 May 2024: the first 2 on 27 April 2024, now 4, of which 1 are closed",
+	} {
+		if s := guest.shows(own); !s.says(want) {
+			t.Errorf("nothing of %q in %s", want, s.text)
+		}
+	}
+	if !b.shows(own).says("now 5, of which 1 are closed") {
+		t.Error("who reads confidential issues does not see them in the drawing")
+	}
+	for dates, want := range map[[2]string]string{
+		{"", ""}:                     "Issues from 27 April 2024 to 2 May 2024", // from its first issue until today
+		{"", "2024-04-28"}:           "Issues from 27 April 2024 to 2 May 2024", // past its end
+		{"2024-04-29", "2024-05-09"}: "Issues from 27 April 2024 to 9 May 2024", // with issues from before
+	} {
+		b.done(own, "title", "2.5", "start_date", dates[0], "due_date", dates[1])
+		if s := b.shows(own); !s.says(want) {
+			t.Errorf("%v: nothing of %q in %s", dates, want, s.text)
+		}
+	}
+}
+
+func TestGroupsHavePagesOfTheirLabelsAndMilestones(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	above := w.group
+	grouptest.New(t, w.DB, grouptest.Named("wing"), grouptest.Under(above), grouptest.Visible(access.Public))
+	reporter, guest := usertest.New(t, w.DB), usertest.New(t, w.DB)
+	grouptest.Join(t, w.DB, above, reporter, access.Reporter)
+	grouptest.Join(t, w.DB, above, guest, access.Guest)
+	b := w.browser(t, reporter)
+	const labels, milestones, below = "/groups/house/-/labels", "/groups/house/-/milestones", "/groups/house/wing/-/labels"
+	if s := b.shows(labels); !s.says("There are no labels yet", "New label") {
+		t.Error(s.text)
+	}
+	b.done(labels, "name", "shared", "color", "#123abc", "priority", "7")
+	if s := b.shows(labels); !s.says("shared", labels+"/1/edit", "/groups/house/-/issues?") || s.says("priority 7") {
+		t.Error(s.text)
+	}
+	if s := b.shows(labels + "/1/edit"); !s.says(`value="shared"`) || s.says("Priority") {
+		t.Error(s.text)
+	}
+	b.done(labels+"/1", "name", "renamed", "color", "#123abc")
+	if s := b.shows(below); !s.says("renamed", "of a group") || s.says("/1/edit") {
+		t.Error(s.text)
+	}
+	if s := b.get(below + "/1/edit"); s.Code != http.StatusNotFound {
+		t.Errorf("a label of the group above is changed in the one below: %d", s.Code)
+	}
+	if own := b.done(milestones, "title", "Spring", "start_date", "2024-05-01"); own != milestones+"/1" {
+		t.Errorf("leads to %s", own)
+	}
+	if s := b.shows(milestones); !s.says("Spring", "New milestone") {
+		t.Error(s.text)
+	}
+	b.done(milestones+"/1", "title", "Summer")
+	b.done(milestones + "/1/close")
+	if s := b.shows(milestones + "/1"); !s.says("Summer", "Closed", "Reopen milestone") {
+		t.Error(s.text)
+	}
+	reader := w.browser(t, guest)
+	for _, path := range []string{labels, milestones, milestones + "/1"} {
+		if s := reader.shows(path); s.says("New label") || s.says("New milestone") || s.says("Edit") || s.says("Reopen") {
+			t.Errorf("%s offers a guest what a guest may not: %s", path, s.text)
+		}
+	}
+	for _, path := range []string{labels, labels + "/1", labels + "/1/delete", milestones, milestones + "/1", milestones + "/1/reopen"} {
+		if s := reader.post(path, "name", "x", "title", "x", "color", "red"); s.Code != http.StatusNotFound {
+			t.Errorf("a guest at %s: %d", path, s.Code)
+		}
+	}
+	for _, path := range []string{labels + "/new", labels + "/1/edit", milestones + "/new", milestones + "/1/edit"} {
+		if s := reader.get(path); s.Code != http.StatusNotFound {
+			t.Errorf("a guest at %s: %d", path, s.Code)
+		}
+	}
+	b.done(labels + "/1/delete")
+	if s := b.shows(below); s.says("renamed") {
+		t.Error("a deleted label is still shown")
+	}
+	grouptest.New(t, w.DB, grouptest.Named("vault"))
+	for _, path := range []string{"/groups/vault/-/labels", "/groups/vault/-/milestones"} {
+		if s := w.browser(t, w.stranger).get(path); s.Code != http.StatusNotFound {
+			t.Errorf("a stranger at %s of a private group: %d", path, s.Code)
 		}
 	}
 }

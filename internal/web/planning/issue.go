@@ -77,7 +77,9 @@ func find(x *request) (found, error) {
 	return found{i, issue.RightsOf(x.Actor, x.Project, i)}, nil
 }
 
-func (f found) at(x *request) note.Place { return note.Place{Project: x.Project, Issue: f.Issue} }
+func (f found) at(x *request) note.AtIssue {
+	return note.AtIssue{Placed: issue.Placed{Project: x.Project, Issue: f.Issue}}
+}
 
 // path is that of the issue, or of a page below it.
 func (f found) path(x *request, rest string) string { return x.At(below(issuesPath, f.IID)) + rest }

@@ -183,11 +183,13 @@ func states(x *page.Request, f filter, path string, counts issue.Counts) []state
 	return all
 }
 
-func address(x *page.Request, path string, q url.Values) page.URL {
+func address(x *page.Request, path string, q url.Values) page.URL { return x.Link(withQuery(path, q)) }
+
+func withQuery(path string, q url.Values) string {
 	if len(q) > 0 {
 		path += "?" + q.Encode()
 	}
-	return x.Link(path)
+	return path
 }
 
 // upTo is a count as far as it was made.

@@ -11,11 +11,29 @@ import (
 	"stithy/internal/label"
 	"stithy/internal/owner"
 	"stithy/internal/web/page"
+	"stithy/internal/web/ui"
 )
 
 const labelsPerPage = 50
 
-// labelsBody is one page of a project's labels.
+var (
+	toReadLabels  = owner.Needs{Group: access.ReadGroupLabels, Project: access.ReadProjectLabels}
+	toAdminLabels = owner.Needs{Group: access.AdminGroupLabels, Project: access.AdminProjectLabels}
+)
+
+func labelRoutes() []ownerRoute {
+	return []ownerRoute{
+		{route: "GET /-/labels", needs: toReadLabels, do: showLabels, title: "Labels", icon: ui.IconTag},
+		{route: "POST /-/labels", needs: toAdminLabels, do: createLabel},
+		{route: "GET /-/labels/new", needs: toAdminLabels, do: newLabel},
+		{route: "GET /-/labels/{id}", needs: toReadLabels, do: toLabels},
+		{route: "POST /-/labels/{id}", needs: toAdminLabels, do: updateLabel},
+		{route: "GET /-/labels/{id}/edit", needs: toAdminLabels, do: editLabel},
+		{route: "POST /-/labels/{id}/delete", needs: toAdminLabels, do: deleteLabel},
+	}
+}
+
+// labelsBody is one page of the labels of a project or group.
 type labelsBody struct {
 	Action page.URL
 	Search string
@@ -34,15 +52,15 @@ type labelRow struct {
 	Delete      *page.Form
 }
 
-func showLabels(x *request) error {
+func showLabels(x *ownerRequest) error {
 	req := x.Numbered("page", labelsPerPage)
 	search := cut(strings.TrimSpace(x.Form.Get("search")), maxSearch)
-	found, err := x.deps.Labels.List(x.Context(), x.Actor, owner.OfProject(x.Project), label.Filter{Search: search, Ancestors: true}, req)
+	found, err := x.deps.Labels.List(x.Context(), x.Actor, x.owner, label.Filter{Search: search, Ancestors: true}, req)
 	if err != nil {
 		return err
 	}
 	body := labelsBody{
-		Action: x.LinkTo(labelsPath), Search: search, None: "There are no labels yet. They say what issues are about, as “bug”.",
+		Action: x.linkTo(labelsPath), Search: search, None: "There are no labels yet. They say what issues are about, as “bug”.",
 	}
 	if search != "" {
 		body.None = "No label matches."
@@ -50,29 +68,29 @@ func showLabels(x *request) error {
 	for _, l := range found.Items {
 		body.Labels = append(body.Labels, newLabelRow(x, l))
 	}
-	body.Pager = x.NumberedPager(x.At(labelsPath), url.Values{"search": {search}}, "page", "", req, found.More)
+	body.Pager = x.NumberedPager(x.at(labelsPath), url.Values{"search": {search}}, "page", "", req, found.More)
 	body.Pager.BackText, body.Pager.OnwardText = "Previous", "Next"
-	l := x.Layout("Labels", labelsPath)
-	if x.May(access.AdminProjectLabels) {
-		l.Actions = primaryLink(x.LinkTo(labelsPath+"/new"), "New label")
+	l := x.layout("Labels", labelsPath)
+	if x.may(toAdminLabels) {
+		l.Actions = primaryLink(x.linkTo(labelsPath+"/new"), "New label")
 	}
 	return x.Show(http.StatusOK, l, labelsPage(body))
 }
 
-func newLabelRow(x *request, l label.Seen) labelRow {
-	row := labelRow{labelBadge: badges(x.Request.Request, x.At(issuesPath), []label.Label{l.Label})[0]}
+func newLabelRow(x *ownerRequest, l label.Seen) labelRow {
+	row := labelRow{labelBadge: badges(x.Request, x.at(issuesPath), []label.Label{l.Label})[0]}
 	if l.Description != nil {
 		row.Description = *l.Description
 	}
 	if l.Priority != nil {
 		row.Priority = strconv.Itoa(*l.Priority)
 	}
-	if l.NamespaceID != nil {
+	if !x.owns(l) {
 		row.From = "of a group"
 		return row
 	}
-	if x.May(access.AdminProjectLabels) {
-		own := x.At(labelsPath + "/" + strconv.FormatInt(l.ID, 10))
+	if x.may(toAdminLabels) {
+		own := x.at(labelsPath + "/" + strconv.FormatInt(l.ID, 10))
 		row.Edit = x.Link(own + "/edit")
 		row.Delete = x.Button(own+"/delete", "Delete", page.Danger, "the label "+l.Name).
 			AskFirst("The label “" + l.Name + "” goes from all issues that have it. This cannot be undone.")
@@ -80,7 +98,14 @@ func newLabelRow(x *request, l label.Seen) labelRow {
 	return row
 }
 
-func labelFields(l *label.Seen) []page.Field {
+// owns reports whether a label is of the project or group itself, and not of a group above.
+func (x *ownerRequest) owns(l label.Seen) bool {
+	of := l.Owner()
+	return of.Kind == x.owner.Kind && of.ID == x.owner.ID
+}
+
+// labelFields are those of a label. What comes first is for each project to say.
+func (x *ownerRequest) labelFields(l *label.Seen) []page.Field {
 	v := label.Seen{Label: label.Label{Color: label.DefaultColor}}
 	if l != nil {
 		v = *l
@@ -92,32 +117,35 @@ func labelFields(l *label.Seen) []page.Field {
 	if v.Priority != nil {
 		priority = strconv.Itoa(*v.Priority)
 	}
-	return []page.Field{
+	fields := []page.Field{
 		{Name: "name", Also: "title", Label: "Name", Type: page.Text, Value: v.Name, Required: true, Length: 255},
 		{Name: "color", Label: "Colour", Type: page.Text, Value: v.Color, Required: true, Length: 64, Hint: "#rrggbb, or a name as “crimson”."},
 		{Name: "description", Label: "Description", Type: page.Text, Value: text, Length: 1024},
-		{
+	}
+	if x.owner.Project != nil {
+		fields = append(fields, page.Field{
 			Name: "priority", Label: "Priority", Type: page.Text, Mode: "numeric", Value: priority, Length: 10,
 			Hint: "A number; 0 comes first. Empty: none.",
-		},
+		})
 	}
+	return fields
 }
 
-func newLabel(x *request) error {
-	return showLabelForm(x, http.StatusOK, "New label", x.NewForm(x.At(labelsPath), "Create label", labelFields(nil)...))
+func newLabel(x *ownerRequest) error {
+	return showLabelForm(x, http.StatusOK, "New label", x.NewForm(x.at(labelsPath), "Create label", x.labelFields(nil)...))
 }
 
-func showLabelForm(x *request, code int, title string, form *page.Form) error {
-	return x.Show(code, x.Layout(title, labelsPath), formPage(formBody{Form: form, Back: x.LinkTo(labelsPath)}))
+func showLabelForm(x *ownerRequest, code int, title string, form *page.Form) error {
+	return x.Show(code, x.layout(title, labelsPath), formPage(formBody{Form: form, Back: x.linkTo(labelsPath)}))
 }
 
 // sentLabel is what a form about a label says.
-func sentLabel(x *request) (d label.Draft, err error) {
+func sentLabel(x *ownerRequest) (d label.Draft, err error) {
 	d = label.Draft{Name: strings.TrimSpace(x.Form.Get("name")), Color: strings.TrimSpace(x.Form.Get("color"))}
 	if text := strings.TrimSpace(x.Form.Get("description")); text != "" {
 		d.Description = &text
 	}
-	if text := strings.TrimSpace(x.Form.Get("priority")); text != "" {
+	if text := strings.TrimSpace(x.Form.Get("priority")); text != "" && x.owner.Project != nil {
 		n, err := strconv.Atoi(text)
 		if err != nil {
 			return d, fault.Field("priority", "is not a number")
@@ -127,82 +155,85 @@ func sentLabel(x *request) (d label.Draft, err error) {
 	return d, nil
 }
 
-func createLabel(x *request) error {
+func createLabel(x *ownerRequest) error {
 	d, err := sentLabel(x)
 	if err == nil {
-		_, err = x.deps.Labels.Create(x.Context(), x.Actor, owner.OfProject(x.Project), d)
+		_, err = x.deps.Labels.Create(x.Context(), x.Actor, x.owner, d)
 	}
 	if err == nil {
-		return x.Done(x.At(labelsPath), "Label created.")
+		return x.Done(x.at(labelsPath), "Label created.")
 	}
-	form := x.NewForm(x.At(labelsPath), "Create label", labelFields(nil)...)
+	form := x.NewForm(x.at(labelsPath), "Create label", x.labelFields(nil)...)
 	if err := x.Refuse(form, err); err != nil {
 		return err
 	}
 	return showLabelForm(x, http.StatusUnprocessableEntity, "New label", form)
 }
 
-// findLabel reads the label of the project itself that the path names.
-func findLabel(x *request) (*label.Seen, error) {
+// findLabel reads the label that the path names, of the project or group itself.
+func findLabel(x *ownerRequest) (*label.Seen, error) {
 	id, err := x.ID()
 	if err != nil {
 		return nil, err
 	}
-	l, err := x.deps.Labels.Find(x.Context(), x.Actor, owner.OfProject(x.Project), strconv.FormatInt(id, 10), false)
-	if err == nil && (l.ID != id || l.ProjectID == nil) {
+	l, err := x.deps.Labels.Find(x.Context(), x.Actor, x.owner, strconv.FormatInt(id, 10), false)
+	if err == nil && (l.ID != id || !x.owns(*l)) {
 		err = fault.New(fault.NotFound)
 	}
 	return l, err
 }
 
-func labelPath(x *request, l *label.Seen) string {
-	return x.At(labelsPath + "/" + strconv.FormatInt(l.ID, 10))
+func labelPath(x *ownerRequest, l *label.Seen) string {
+	return x.at(labelsPath + "/" + strconv.FormatInt(l.ID, 10))
 }
 
-func editLabel(x *request) error {
+func editLabel(x *ownerRequest) error {
 	l, err := findLabel(x)
 	if err != nil {
 		return err
 	}
-	return showLabelForm(x, http.StatusOK, "Edit label", x.NewForm(labelPath(x, l), "Save", labelFields(l)...))
+	return showLabelForm(x, http.StatusOK, "Edit label", x.NewForm(labelPath(x, l), "Save", x.labelFields(l)...))
 }
 
-func updateLabel(x *request) error {
+func updateLabel(x *ownerRequest) error {
 	l, err := findLabel(x)
 	if err != nil {
 		return err
 	}
 	d, err := sentLabel(x)
 	if err == nil {
-		c := label.Change{Color: &d.Color, Description: &d.Description, Priority: &d.Priority}
+		c := label.Change{Color: &d.Color, Description: &d.Description}
+		if x.owner.Project != nil {
+			c.Priority = &d.Priority
+		}
 		if d.Name != l.Name {
 			c.Name = &d.Name
 		}
-		_, err = x.deps.Labels.Update(x.Context(), x.Actor, owner.OfProject(x.Project), strconv.FormatInt(l.ID, 10), c)
+		_, err = x.deps.Labels.Update(x.Context(), x.Actor, x.owner, strconv.FormatInt(l.ID, 10), c)
 	}
 	if err == nil {
-		return x.Done(x.At(labelsPath), "Label saved.")
+		return x.Done(x.at(labelsPath), "Label saved.")
 	}
-	form := x.NewForm(labelPath(x, l), "Save", labelFields(l)...)
+	form := x.NewForm(labelPath(x, l), "Save", x.labelFields(l)...)
 	if err := x.Refuse(form, err); err != nil {
 		return err
 	}
 	return showLabelForm(x, http.StatusUnprocessableEntity, "Edit label", form)
 }
 
-func deleteLabel(x *request) error {
+func deleteLabel(x *ownerRequest) error {
 	l, err := findLabel(x)
 	if err == nil {
-		err = x.deps.Labels.Delete(x.Context(), x.Actor, owner.OfProject(x.Project), strconv.FormatInt(l.ID, 10))
+		err = x.deps.Labels.Delete(x.Context(), x.Actor, x.owner, strconv.FormatInt(l.ID, 10))
 	}
 	if err != nil {
 		return err
 	}
-	return x.Done(x.At(labelsPath), "Label deleted. Issues do not have it any more.")
+	return x.Done(x.at(labelsPath), "Label deleted. Issues do not have it any more.")
 }
 
 // toLabels leads from where a form was sent to the list.
-func toLabels(x *request) error {
-	x.Redirect(x.At(labelsPath))
+func toLabels(x *ownerRequest) error {
+	x.Redirect(x.at(labelsPath))
 	return nil
 }

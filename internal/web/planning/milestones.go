@@ -5,21 +5,38 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"stithy/internal/issue"
 	"stithy/internal/kit/access"
-	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/paging"
 	"stithy/internal/markdown"
 	"stithy/internal/milestone"
 	"stithy/internal/owner"
-	"stithy/internal/project"
 	"stithy/internal/web/page"
 	"stithy/internal/web/ui"
 )
 
 const milestonesPerPage = 20
+
+var (
+	toReadMilestones  = owner.Needs{Group: access.ReadGroupMilestones, Project: access.ReadProjectMilestones}
+	toAdminMilestones = owner.Needs{Group: access.AdminGroupMilestones, Project: access.AdminProjectMilestones}
+)
+
+func milestoneRoutes() []ownerRoute {
+	return []ownerRoute{
+		{route: "GET /-/milestones", needs: toReadMilestones, do: showMilestones, title: "Milestones", icon: ui.IconMilestone},
+		{route: "POST /-/milestones", needs: toAdminMilestones, do: createMilestone},
+		{route: "GET /-/milestones/new", needs: toAdminMilestones, do: newMilestone},
+		{route: "GET /-/milestones/{id}", needs: toReadMilestones, do: showMilestone},
+		{route: "POST /-/milestones/{id}", needs: toAdminMilestones, do: updateMilestone},
+		{route: "GET /-/milestones/{id}/edit", needs: toAdminMilestones, do: editMilestone},
+		{route: "POST /-/milestones/{id}/close", needs: toAdminMilestones, do: closeMilestone},
+		{route: "POST /-/milestones/{id}/reopen", needs: toAdminMilestones, do: reopenMilestone},
+	}
+}
 
 // progress is how much of a milestone is done.
 type progress struct {
@@ -60,6 +77,7 @@ type milestoneBody struct {
 	Due         string
 	Description []byte // HTML
 	Progress    *progress
+	Burnup      *burnup
 	States      []stateLink
 	Issues      []issueRow
 	Pager       page.Pager
@@ -94,20 +112,21 @@ func days(m *milestone.Milestone) string {
 
 func expired(x *page.Request, m *milestone.Milestone) bool { return m.Expired(x.Clock.Now().UTC()) }
 
-func showMilestones(x *request) error {
-	body, err := x.deps.milestones(x.Request.Request, x.entity(), issue.Scope{Project: x.Project}, x.Project, x.At(milestonesPath))
+func showMilestones(x *ownerRequest) error {
+	body, err := x.milestones()
 	if err != nil {
 		return err
 	}
-	l := x.Layout("Milestones", milestonesPath)
-	if x.May(access.AdminProjectMilestones) {
-		l.Actions = primaryLink(x.LinkTo(milestonesPath+"/new"), "New milestone")
+	l := x.layout("Milestones", milestonesPath)
+	if x.may(toAdminMilestones) {
+		l.Actions = primaryLink(x.linkTo(milestonesPath+"/new"), "New milestone")
 	}
 	return x.Show(http.StatusOK, l, milestonesPage(body))
 }
 
-// milestones is one page of the milestones of a project or group, at a path.
-func (d Deps) milestones(x *page.Request, of bus.Entity, in issue.Scope, p *project.Project, path string) (body milestonesBody, err error) {
+// milestones is one page of those of a project and the groups above it, or of a group.
+func (x *ownerRequest) milestones() (body milestonesBody, err error) {
+	path, p := x.at(milestonesPath), x.owner.Project
 	f := milestone.Filter{State: milestone.Active, Ancestors: p != nil}
 	body.None = "No milestone is active. A milestone says what is to be done until when."
 	state := x.Form.Get("state")
@@ -121,11 +140,11 @@ func (d Deps) milestones(x *page.Request, of bus.Entity, in issue.Scope, p *proj
 	}
 	for i, s := range []string{"opened", "closed", "all"} {
 		body.States = append(body.States, stateLink{
-			Title: []string{"Active", "Closed", "All"}[i], URL: address(x, path, url.Values{"state": {s}}), Here: s == state,
+			Title: []string{"Active", "Closed", "All"}[i], URL: address(x.Request, path, url.Values{"state": {s}}), Here: s == state,
 		})
 	}
 	req := x.Numbered("page", milestonesPerPage)
-	found, err := d.Milestones.List(x.Context(), of, f, req)
+	found, err := x.deps.Milestones.List(x.Context(), x.owner.Entity, f, req)
 	if err != nil {
 		return body, err
 	}
@@ -133,19 +152,19 @@ func (d Deps) milestones(x *page.Request, of bus.Entity, in issue.Scope, p *proj
 	for n := range found.Items {
 		ids[n] = found.Items[n].ID
 	}
-	forms, err := d.Milestones.Forms(x.Context(), ids, func(int64) string { return p.FullPath() })
+	forms, err := x.deps.Milestones.Forms(x.Context(), ids, func(int64) string { return p.FullPath() })
 	if err != nil {
 		return body, err
 	}
 	for n := range found.Items {
 		m := &found.Items[n]
 		row := milestoneRow{
-			milestoneLink: milestoneLink{m.Title, local(x, forms[m.ID].WebURL)}, Status: milestoneStatus(m.State, expired(x, m)), Due: days(m),
+			milestoneLink: milestoneLink{m.Title, local(x.Request, forms[m.ID].WebURL)}, Status: milestoneStatus(m.State, expired(x.Request, m)), Due: days(m),
 		}
 		if m.NamespaceID != nil && p != nil {
 			row.From = "of a group"
 		}
-		if row.Progress, err = progressOf(d, x, in, m.ID, m.Title); err != nil {
+		if row.Progress, err = progressOf(x.deps, x.Request, x.scope(), m.ID, m.Title); err != nil {
 			return body, err
 		}
 		body.Milestones = append(body.Milestones, row)
@@ -155,13 +174,13 @@ func (d Deps) milestones(x *page.Request, of bus.Entity, in issue.Scope, p *proj
 	return body, nil
 }
 
-// findMilestone reads a milestone of an owner itself, by the number in the path.
-func (d Deps) findMilestone(x *page.Request, of bus.Entity) (*milestone.Milestone, error) {
-	iid, err := number(x)
+// findMilestone reads a milestone of the project or group itself, by the number in the path.
+func (x *ownerRequest) findMilestone() (*milestone.Milestone, error) {
+	iid, err := number(x.Request)
 	if err != nil {
 		return nil, err
 	}
-	found, err := d.Milestones.List(x.Context(), of, milestone.Filter{IIDs: []int{iid}}, paging.Request{Page: 1, PerPage: 1})
+	found, err := x.deps.Milestones.List(x.Context(), x.owner.Entity, milestone.Filter{IIDs: []int{iid}}, paging.Request{Page: 1, PerPage: 1})
 	if err == nil && len(found.Items) == 0 {
 		err = fault.New(fault.NotFound)
 	}
@@ -171,53 +190,32 @@ func (d Deps) findMilestone(x *page.Request, of bus.Entity) (*milestone.Mileston
 	return &found.Items[0], nil
 }
 
-func showMilestone(x *request) error {
-	m, err := x.deps.findMilestone(x.Request.Request, x.entity())
+func showMilestone(x *ownerRequest) error {
+	m, err := x.findMilestone()
 	if err != nil {
 		return err
 	}
-	path := x.At(below(milestonesPath, m.IID))
-	body, err := x.deps.milestone(x.Request.Request, m, issue.Scope{Project: x.Project}, path)
+	path := x.at(below(milestonesPath, m.IID))
+	body, err := x.milestone(m, path)
 	if err != nil {
 		return err
 	}
-	if x.May(access.AdminProjectMilestones) {
+	if x.may(toAdminMilestones) {
 		body.Edit = x.Link(path + "/edit")
 		if body.State = x.Button(path+"/close", "Close milestone", page.Secondary, ""); m.State == milestone.Closed {
 			body.State = x.Button(path+"/reopen", "Reopen milestone", page.Secondary, "")
 		}
 	}
-	l := x.Layout(m.Title, milestonesPath)
+	l := x.layout(m.Title, milestonesPath)
 	l.Facts, l.Actions = milestoneFacts(body), milestoneActions(body)
 	return x.Show(http.StatusOK, l, milestonePage(body))
 }
 
-func showGroupMilestones(x *groupRequest) error {
-	body, err := x.deps.milestones(x.Request.Request, owner.OfGroup(x.Group).Entity, issue.Scope{Group: x.Group}, nil, x.At(milestonesPath))
-	if err != nil {
-		return err
-	}
-	return x.Show(http.StatusOK, x.Layout("Milestones", milestonesPath), milestonesPage(body))
-}
-
-func showGroupMilestone(x *groupRequest) error {
-	m, err := x.deps.findMilestone(x.Request.Request, owner.OfGroup(x.Group).Entity)
-	if err != nil {
-		return err
-	}
-	body, err := x.deps.milestone(x.Request.Request, m, issue.Scope{Group: x.Group}, x.At(below(milestonesPath, m.IID)))
-	if err != nil {
-		return err
-	}
-	l := x.Layout(m.Title, milestonesPath)
-	l.Facts = milestoneFacts(body)
-	return x.Show(http.StatusOK, l, milestonePage(body))
-}
-
 // milestone is a milestone with one page of the issues that are to be done for it.
-func (d Deps) milestone(x *page.Request, m *milestone.Milestone, in issue.Scope, path string) (body milestoneBody, err error) {
+func (x *ownerRequest) milestone(m *milestone.Milestone, path string) (body milestoneBody, err error) {
+	d, in := x.deps, x.scope()
 	body = milestoneBody{
-		Title: m.Title, Status: milestoneStatus(m.State, expired(x, m)), Due: days(m), None: "No issue of this milestone is open.",
+		Title: m.Title, Status: milestoneStatus(m.State, expired(x.Request, m)), Due: days(m), None: "No issue of this milestone is open.",
 	}
 	if m.Description != nil {
 		html, err := d.Markdown.Show(x.Context(), markdown.Context{Reader: x.Actor, Project: in.Project}, *m.Description)
@@ -226,9 +224,14 @@ func (d Deps) milestone(x *page.Request, m *milestone.Milestone, in issue.Scope,
 		}
 		body.Description = []byte(html)
 	}
-	if body.Progress, err = progressOf(d, x, in, m.ID, m.Title); err != nil {
+	if body.Progress, err = progressOf(d, x.Request, in, m.ID, m.Title); err != nil {
 		return body, err
 	}
+	days, err := d.Issues.History(x.Context(), x.Actor, in, issue.Filter{Match: issue.Match{MilestoneID: m.ID}})
+	if err != nil {
+		return body, err
+	}
+	body.Burnup = drawBurnup(days, m, x.Clock.Now().UTC().Truncate(24*time.Hour))
 	f, err := readFilter(url.Values{"state": {x.Form.Get("state")}})
 	if err != nil {
 		return body, err
@@ -238,10 +241,10 @@ func (d Deps) milestone(x *page.Request, m *milestone.Milestone, in issue.Scope,
 	}
 	for i, s := range []string{"opened", "closed", "all"} {
 		body.States = append(body.States, stateLink{
-			Title: []string{"Open", "Closed", "All"}[i], URL: address(x, path, url.Values{"state": {s}}), Here: s == f.State,
+			Title: []string{"Open", "Closed", "All"}[i], URL: address(x.Request, path, url.Values{"state": {s}}), Here: s == f.State,
 		})
 	}
-	req, err := f.part(x)
+	req, err := f.part(x.Request)
 	if err != nil {
 		return body, err
 	}
@@ -250,7 +253,7 @@ func (d Deps) milestone(x *page.Request, m *milestone.Milestone, in issue.Scope,
 		return body, err
 	}
 	body.Pager = x.CursorPager(path, f.query(), req, found.Next)
-	body.Issues, err = d.rows(x, in.Project, strings.TrimSuffix(path, "/"+below(milestonesPath, m.IID))+"/"+issuesPath, found.Items)
+	body.Issues, err = d.rows(x.Request, in.Project, strings.TrimSuffix(path, "/"+below(milestonesPath, m.IID))+"/"+issuesPath, found.Items)
 	return body, err
 }
 
@@ -277,7 +280,7 @@ func milestoneFields(m *milestone.Milestone) []page.Field {
 }
 
 // sentMilestone is what a form about a milestone says.
-func sentMilestone(x *request) (d milestone.Draft, err error) {
+func sentMilestone(x *ownerRequest) (d milestone.Draft, err error) {
 	var f fault.Fields
 	d = milestone.Draft{
 		Title: strings.TrimSpace(x.Form.Get("title")), StartDate: day(x.Form.Get("start_date"), "start_date", &f),
@@ -289,76 +292,76 @@ func sentMilestone(x *request) (d milestone.Draft, err error) {
 	return d, f.Err()
 }
 
-func newMilestone(x *request) error {
-	form := x.NewForm(x.At(milestonesPath), "Create milestone", milestoneFields(nil)...)
+func newMilestone(x *ownerRequest) error {
+	form := x.NewForm(x.at(milestonesPath), "Create milestone", milestoneFields(nil)...)
 	return showMilestoneForm(x, http.StatusOK, "New milestone", milestonesPath, form)
 }
 
-func showMilestoneForm(x *request, code int, title, back string, form *page.Form) error {
-	return x.Show(code, x.Layout(title, milestonesPath), formPage(formBody{Form: form, Back: x.LinkTo(back)}))
+func showMilestoneForm(x *ownerRequest, code int, title, back string, form *page.Form) error {
+	return x.Show(code, x.layout(title, milestonesPath), formPage(formBody{Form: form, Back: x.linkTo(back)}))
 }
 
-func createMilestone(x *request) error {
+func createMilestone(x *ownerRequest) error {
 	d, err := sentMilestone(x)
 	var m *milestone.Milestone
 	if err == nil {
-		m, err = x.deps.Milestones.Create(x.Context(), x.Actor, x.entity(), d)
+		m, err = x.deps.Milestones.Create(x.Context(), x.Actor, x.owner.Entity, d)
 	}
 	if err == nil {
-		return x.Done(x.At(below(milestonesPath, m.IID)), "Milestone created.")
+		return x.Done(x.at(below(milestonesPath, m.IID)), "Milestone created.")
 	}
-	form := x.NewForm(x.At(milestonesPath), "Create milestone", milestoneFields(nil)...)
+	form := x.NewForm(x.at(milestonesPath), "Create milestone", milestoneFields(nil)...)
 	if err := x.Refuse(form, err); err != nil {
 		return err
 	}
 	return showMilestoneForm(x, http.StatusUnprocessableEntity, "New milestone", milestonesPath, form)
 }
 
-func editMilestone(x *request) error {
-	m, err := x.deps.findMilestone(x.Request.Request, x.entity())
+func editMilestone(x *ownerRequest) error {
+	m, err := x.findMilestone()
 	if err != nil {
 		return err
 	}
 	own := below(milestonesPath, m.IID)
-	return showMilestoneForm(x, http.StatusOK, "Edit milestone", own, x.NewForm(x.At(own), "Save", milestoneFields(m)...))
+	return showMilestoneForm(x, http.StatusOK, "Edit milestone", own, x.NewForm(x.at(own), "Save", milestoneFields(m)...))
 }
 
-func updateMilestone(x *request) error {
-	m, err := x.deps.findMilestone(x.Request.Request, x.entity())
+func updateMilestone(x *ownerRequest) error {
+	m, err := x.findMilestone()
 	if err != nil {
 		return err
 	}
 	own := below(milestonesPath, m.IID)
 	d, err := sentMilestone(x)
 	if err == nil {
-		_, err = x.deps.Milestones.Update(x.Context(), x.Actor, x.entity(), m.ID, milestone.Change{
+		_, err = x.deps.Milestones.Update(x.Context(), x.Actor, x.owner.Entity, m.ID, milestone.Change{
 			Title: &d.Title, Description: &d.Description, StartDate: &d.StartDate, DueDate: &d.DueDate,
 		})
 	}
 	if err == nil {
-		return x.Done(x.At(own), "Milestone saved.")
+		return x.Done(x.at(own), "Milestone saved.")
 	}
-	form := x.NewForm(x.At(own), "Save", milestoneFields(m)...)
+	form := x.NewForm(x.at(own), "Save", milestoneFields(m)...)
 	if err := x.Refuse(form, err); err != nil {
 		return err
 	}
 	return showMilestoneForm(x, http.StatusUnprocessableEntity, "Edit milestone", own, form)
 }
 
-func closeMilestone(x *request) error {
+func closeMilestone(x *ownerRequest) error {
 	return setMilestone(x, milestone.Closed, "Milestone closed.")
 }
-func reopenMilestone(x *request) error {
+func reopenMilestone(x *ownerRequest) error {
 	return setMilestone(x, milestone.Active, "Milestone reopened.")
 }
 
-func setMilestone(x *request, state milestone.State, said string) error {
-	m, err := x.deps.findMilestone(x.Request.Request, x.entity())
+func setMilestone(x *ownerRequest, state milestone.State, said string) error {
+	m, err := x.findMilestone()
 	if err != nil {
 		return err
 	}
-	if _, err := x.deps.Milestones.Update(x.Context(), x.Actor, x.entity(), m.ID, milestone.Change{State: &state}); err != nil {
+	if _, err := x.deps.Milestones.Update(x.Context(), x.Actor, x.owner.Entity, m.ID, milestone.Change{State: &state}); err != nil {
 		return err
 	}
-	return x.Done(x.At(below(milestonesPath, m.IID)), said)
+	return x.Done(x.at(below(milestonesPath, m.IID)), said)
 }

@@ -1,9 +1,11 @@
-// Package planning is the pages of planning: issues and what is said about them, labels, milestones and to-dos.
+// Package planning is the pages of planning: issues and what is said about them, boards, labels, milestones and to-dos.
 package planning
 
 import (
+	"slices"
 	"strconv"
 
+	"stithy/internal/board"
 	"stithy/internal/issue"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
@@ -12,7 +14,9 @@ import (
 	"stithy/internal/markdown"
 	"stithy/internal/milestone"
 	"stithy/internal/note"
+	"stithy/internal/owner"
 	"stithy/internal/setting"
+	"stithy/internal/template"
 	"stithy/internal/todo"
 	"stithy/internal/user"
 	"stithy/internal/web/grouppage"
@@ -26,8 +30,10 @@ type Deps struct {
 	Users      *user.Service
 	Labels     *label.Service
 	Milestones *milestone.Service
+	Templates  *template.Service
 	Issues     *issue.Service
 	Notes      *note.Service
+	Boards     *board.Service
 	Todos      *todo.Service
 	Markdown   *markdown.Service
 	Settings   *setting.Service
@@ -43,7 +49,7 @@ const (
 // ProjectPages are the pages about a project.
 func ProjectPages(d Deps) []projectpage.Page {
 	nav := func(title string) page.Nav { return page.Nav{List: projectpage.Issues, Title: title} }
-	return []projectpage.Page{
+	issues := []projectpage.Page{
 		{Route: "GET /-/issues", Needs: access.ReadIssues, Do: d.do(showIssues), Many: []string{labelParam}, Nav: nav("List")},
 		{Route: "POST /-/issues", Needs: access.CreateIssues, Do: d.do(createIssue), Many: []string{"labels"}},
 		{Route: "GET /-/issues/new", Needs: access.CreateIssues, Do: d.do(newIssue)},
@@ -67,39 +73,70 @@ func ProjectPages(d Deps) []projectpage.Page {
 		// Addresses that people and clients have from before.
 		{Route: "GET /-/issues/incident/{id}", Needs: access.ReadIssues, Do: d.do(redirectIssue)},
 		{Route: "GET /-/work_items/{id}", Needs: access.ReadIssues, Do: d.do(redirectIssue)},
-
-		{Route: "GET /-/milestones", Needs: access.ReadProjectMilestones, Do: d.do(showMilestones), Nav: nav("Milestones")},
-		{Route: "POST /-/milestones", Needs: access.AdminProjectMilestones, Do: d.do(createMilestone)},
-		{Route: "GET /-/milestones/new", Needs: access.AdminProjectMilestones, Do: d.do(newMilestone)},
-		{Route: "GET /-/milestones/{id}", Needs: access.ReadProjectMilestones, Do: d.do(showMilestone)},
-		{Route: "POST /-/milestones/{id}", Needs: access.AdminProjectMilestones, Do: d.do(updateMilestone)},
-		{Route: "GET /-/milestones/{id}/edit", Needs: access.AdminProjectMilestones, Do: d.do(editMilestone)},
-		{Route: "POST /-/milestones/{id}/close", Needs: access.AdminProjectMilestones, Do: d.do(closeMilestone)},
-		{Route: "POST /-/milestones/{id}/reopen", Needs: access.AdminProjectMilestones, Do: d.do(reopenMilestone)},
-
-		{Route: "GET /-/labels", Needs: access.ReadProjectLabels, Do: d.do(showLabels), Nav: nav("Labels")},
-		{Route: "POST /-/labels", Needs: access.AdminProjectLabels, Do: d.do(createLabel)},
-		{Route: "GET /-/labels/new", Needs: access.AdminProjectLabels, Do: d.do(newLabel)},
-		{Route: "GET /-/labels/{id}", Needs: access.ReadProjectLabels, Do: d.do(toLabels)},
-		{Route: "POST /-/labels/{id}", Needs: access.AdminProjectLabels, Do: d.do(updateLabel)},
-		{Route: "GET /-/labels/{id}/edit", Needs: access.AdminProjectLabels, Do: d.do(editLabel)},
-		{Route: "POST /-/labels/{id}/delete", Needs: access.AdminProjectLabels, Do: d.do(deleteLabel)},
 	}
+	return slices.Concat(issues, projectPages(d, boardRoutes()), projectPages(d, milestoneRoutes()), projectPages(d, labelRoutes()))
 }
 
 // GroupPages are the pages about a group.
 func GroupPages(d Deps) []grouppage.Page {
-	return []grouppage.Page{
-		{
-			Route: "GET /-/issues", Do: d.doInGroup(showGroupIssues), Many: []string{labelParam},
-			Nav: page.Nav{Title: "Issues", Icon: ui.IconIssue},
-		},
-		{
-			Route: "GET /-/milestones", Needs: []access.Ability{access.ReadGroupMilestones}, Do: d.doInGroup(showGroupMilestones),
-			Nav: page.Nav{Title: "Milestones", Icon: ui.IconMilestone},
-		},
-		{Route: "GET /-/milestones/{id}", Needs: []access.Ability{access.ReadGroupMilestones}, Do: d.doInGroup(showGroupMilestone)},
+	issues := grouppage.Page{
+		Route: "GET /-/issues", Do: d.doInGroup(showGroupIssues), Many: []string{labelParam},
+		Nav: page.Nav{Title: "Issues", Icon: ui.IconIssue},
 	}
+	return slices.Concat([]grouppage.Page{issues}, groupPages(d, boardRoutes()), groupPages(d, milestoneRoutes()), groupPages(d, labelRoutes()))
+}
+
+// ownerRoute is a page about what projects and groups have alike.
+type ownerRoute struct {
+	route string
+	needs owner.Needs
+	do    func(*ownerRequest) error
+	many  []string
+	title string      // with one, other pages link to it
+	icon  ui.IconPath // of that link, where it has one
+}
+
+func projectPages(d Deps, routes []ownerRoute) (all []projectpage.Page) {
+	for _, r := range routes {
+		p := projectpage.Page{Route: r.route, Needs: r.needs.Project, Many: r.many, Do: func(x *projectpage.Request) error {
+			return r.do(&ownerRequest{Request: x.Request, deps: d, owner: owner.OfProject(x.Project), at: x.At, layout: x.Layout})
+		}}
+		if r.title != "" {
+			p.Nav = page.Nav{List: projectpage.Issues, Title: r.title}
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func groupPages(d Deps, routes []ownerRoute) (all []grouppage.Page) {
+	for _, r := range routes {
+		p := grouppage.Page{Route: r.route, Needs: []access.Ability{r.needs.Group}, Many: r.many, Do: func(x *grouppage.Request) error {
+			return r.do(&ownerRequest{Request: x.Request, deps: d, owner: owner.OfGroup(x.Group), at: x.At, layout: x.Layout})
+		}}
+		if r.title != "" {
+			p.Nav = page.Nav{Title: r.title, Icon: r.icon}
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// ownerRequest is a request for a page about something of a project or group.
+type ownerRequest struct {
+	*page.Request
+	deps   Deps
+	owner  *owner.Owner
+	at     func(below string) string
+	layout func(title, tab string) page.Layout
+}
+
+func (x *ownerRequest) may(n owner.Needs) bool { return n.Held(x.Actor, x.owner) }
+
+func (x *ownerRequest) linkTo(below string) page.URL { return x.Link(x.at(below)) }
+
+func (x *ownerRequest) scope() issue.Scope {
+	return issue.Scope{Project: x.owner.Project, Group: x.owner.Group}
 }
 
 // request is a request for a page about a project.

@@ -54,7 +54,7 @@ type eventBody struct {
 	Verb      string
 	Labels    []labelBadge
 	Milestone *milestoneLink
-	Body      []byte // HTML of a system note, instead of Verb
+	Body      []byte // HTML, instead of Verb
 	When      *page.DisplayTime
 	key       string // changes beside each other with the same key are shown in one line
 }
@@ -100,7 +100,7 @@ func timelinePart(x *request) (paging.Request, error) {
 type timelineView struct {
 	x           *request
 	f           found
-	place       note.Place
+	place       note.AtIssue
 	people      map[int64]user.Brief
 	reactionsOf map[int64][]note.Reaction
 	mayComment  bool
@@ -153,7 +153,10 @@ func (t *timelineView) entries(moments []note.Moment) (all []entry, err error) {
 	for _, m := range moments {
 		switch {
 		case m.Change != nil:
-			e := t.change(m)
+			e, err := t.change(m)
+			if err != nil {
+				return nil, err
+			}
 			if last := len(all) - 1; last >= 0 && all[last].Event != nil && e.key != "" && all[last].Event.key == e.key {
 				all[last].Event.Labels = append(all[last].Event.Labels, e.Labels...)
 				continue
@@ -177,7 +180,7 @@ func (t *timelineView) entries(moments []note.Moment) (all []entry, err error) {
 }
 
 // change says what became of the state, a label or the milestone. Labels that one act changed stand in one line.
-func (t *timelineView) change(m note.Moment) *eventBody {
+func (t *timelineView) change(m note.Moment) (_ *eventBody, err error) {
 	c := m.Change
 	e := &eventBody{Who: t.name(c.UserID), When: t.x.Time(&c.CreatedAt)}
 	verb := map[string]string{"add": "added", "remove": "removed"}[c.Action]
@@ -185,6 +188,10 @@ func (t *timelineView) change(m note.Moment) *eventBody {
 	case note.State:
 		if e.Icon, e.Verb = ui.IconIssue, "reopened this"; c.Action == "closed" {
 			e.Icon, e.Verb = ui.IconClosed, "closed this"
+		}
+		if m.Via != "" {
+			e.Verb = ""
+			e.Body, err = prose(t.x, "closed via "+m.Via)
 		}
 	case note.Labels:
 		e.Icon, e.Verb = ui.IconTag, verb
@@ -202,7 +209,7 @@ func (t *timelineView) change(m note.Moment) *eventBody {
 			e.Milestone = &milestoneLink{Title: m.Milestone.Title, URL: local(t.x.Request.Request, m.Milestone.WebURL)}
 		}
 	}
-	return e
+	return e, err
 }
 
 func (t *timelineView) who(id *int64) int64 {

@@ -9,8 +9,10 @@ import (
 
 	"stithy/internal/issue"
 	"stithy/internal/kit/access"
+	"stithy/internal/mention"
 	"stithy/internal/note"
 	"stithy/internal/project/projecttest"
+	"stithy/internal/repository/repositorytest"
 )
 
 func TestAnIssueIsShownWithWhatIsKnownOfIt(t *testing.T) {
@@ -116,6 +118,39 @@ func TestTheTalkIsInTheOrderInWhichItHappened(t *testing.T) {
 	}
 	if strings.Count(s.text, "added ") != 1 {
 		t.Error("labels that one act added stand in several lines")
+	}
+}
+
+func TestACommitThatClosedAnIssueIsALinkToWhoReadsItsCode(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door"})
+	repo := repositorytest.New(t, w.DB, w.Store, w.project, repositorytest.Files{"a": "b"})
+	old, err := repo.Ref(t.Context(), "refs/heads/main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sha := string(repositorytest.Commit(t, repo, "main", fmt.Sprintf("Closes #%d", i.IID), repositorytest.Files{"a": "c"}))
+	if err := w.Mentions.ReadCommits(t.Context(), mention.CommitsArgs{
+		ProjectID: w.project.ID, UserID: w.people[access.Developer].ID, Branch: "main", Old: string(old.Target), New: sha,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	link := fmt.Sprintf(`href="https://forge.example/house/tool/-/commit/%s" title="Closes #%d">%s</a>`, sha, i.IID, sha[:8])
+	s := w.in(t, access.Guest).shows(at(i))
+	for _, verb := range []string{"closed via commit ", "mentioned in commit "} {
+		if !s.says(verb + `<a class="reference commit" ` + link) {
+			t.Errorf("%q is not there: %s", verb, s.text)
+		}
+	}
+	if s.says("closed this") {
+		t.Error("closed twice")
+	}
+	if _, err := w.DB.Exec(t.Context(), `update projects set features = jsonb_set(features, '{repository}', '"private"') where id = $1`, w.project.ID); err != nil {
+		t.Fatal(err)
+	}
+	if s := w.browser(t, w.stranger).shows(at(i)); s.says(sha[:8]) || s.says("via commit") || !s.says("closed this") {
+		t.Error(s.text)
 	}
 }
 

@@ -44,7 +44,10 @@ type todoRow struct {
 // Pages are the pages of the area that are about neither a group nor a project.
 func Pages(d Deps) []page.Page {
 	return []page.Page{
-		{Route: "GET " + todosPath, Do: d.doAlone(showTodos), Nav: page.Nav{List: page.OwnList, Title: "To-do list", Icon: ui.IconTodo}},
+		{
+			Route: "GET " + todosPath, Do: d.doAlone(showTodos),
+			Nav: page.Nav{List: page.OwnList, Title: "To-do list", Icon: ui.IconTodo, Count: d.countTodos},
+		},
 		{Route: "POST " + todosPath, Do: d.doAlone(finishTodos)},
 		{Route: "POST " + todosPath + "/{id}", Do: d.doAlone(finishTodo)},
 	}
@@ -59,6 +62,9 @@ type ownRequest struct {
 func (d Deps) doAlone(handle func(*ownRequest) error) func(*page.Request) error {
 	return func(r *page.Request) error { return handle(&ownRequest{Request: r, deps: d}) }
 }
+
+// countTodos is what the bar of every page shows of the list.
+func (d Deps) countTodos(x *page.Request) (int, error) { return d.Todos.Pending(x.Context(), x.Actor) }
 
 func showTodos(x *ownRequest) error {
 	req := x.Numbered("page", todosPerPage)

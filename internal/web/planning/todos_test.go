@@ -78,3 +78,33 @@ func TestToDosOfOthersAndOfWhatIsHiddenAreNotShown(t *testing.T) {
 		t.Error("an issue that became confidential is on the list of a guest")
 	}
 }
+
+func TestTheBarOfEveryPageSaysHowManyToDosWait(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	developer := w.people[access.Developer]
+	b := w.in(t, access.Developer)
+	if s := b.shows(home); !s.says(`aria-label="To-do list"`) {
+		t.Error("nothing is counted where nothing is")
+	}
+	w.open(t, issue.Draft{Title: "The roof leaks", AssigneeIDs: []int64{developer.ID}})
+	w.open(t, issue.Draft{Title: "The door sticks", AssigneeIDs: []int64{developer.ID}})
+	for _, path := range []string{home, issues, "/", "/nothing/here"} {
+		if s := b.get(path); !s.says(`aria-label="To-do list, 2 to do"`, `<b class="num">2</b>`) {
+			t.Errorf("%s: %s", path, s.text)
+		}
+	}
+	for _, other := range []*browser{w.anonymous(t), w.in(t, access.Owner)} {
+		if s := other.shows(issues); s.says(" to do") {
+			t.Error("somebody else is told of them")
+		}
+	}
+	b.done("/dashboard/todos/2")
+	if s := b.shows(home); !s.says("To-do list, 1 to do") {
+		t.Error("what is done is counted")
+	}
+	b.done("/dashboard/todos")
+	if s := b.shows("/dashboard/todos"); s.says(" to do\"") {
+		t.Error(s.text)
+	}
+}
