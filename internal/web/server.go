@@ -1,5 +1,5 @@
 // Package web serves the pages for people, which the server renders and which work without script. It joins the areas
-// (account, admin, ci, overview, planning), finds the page of a request, and holds every request against what all pages share:
+// (account, admin, ci, overview, planning, texts), finds the page of a request, and holds every request against what all pages share:
 // headers, who is signed in and may see the page, origin and CSRF checks, throttles. No page decides a rule of a room.
 //
 // To add a page see docs/guides/add-a-page.md. The kit is in package page, the components are in package ui.
@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"stithy/internal/artifact"
+	"stithy/internal/board"
 	"stithy/internal/group"
 	"stithy/internal/issue"
 	"stithy/internal/kit/access"
@@ -36,6 +37,8 @@ import (
 	"stithy/internal/runner"
 	"stithy/internal/setting"
 	"stithy/internal/signin"
+	"stithy/internal/snippet"
+	"stithy/internal/template"
 	"stithy/internal/todo"
 	"stithy/internal/token"
 	"stithy/internal/upload"
@@ -49,6 +52,8 @@ import (
 	"stithy/internal/web/page"
 	"stithy/internal/web/planning"
 	"stithy/internal/web/projectpage"
+	"stithy/internal/web/texts"
+	"stithy/internal/wiki"
 )
 
 // Deps is what the pages need from below. Each area is given its part.
@@ -68,9 +73,13 @@ type Deps struct {
 	Markdown    *markdown.Service
 	Labels      *label.Service
 	Milestones  *milestone.Service
+	Templates   *template.Service
 	Issues      *issue.Service
 	Notes       *note.Service
+	Boards      *board.Service
 	Todos       *todo.Service
+	Wikis       *wiki.Service
+	Snippets    *snippet.Service
 	Settings    *setting.Service
 	Throttle    httpapi.Throttle
 	Box         *secretbox.Box
@@ -125,6 +134,7 @@ type areas struct {
 	ci       ci.Deps
 	overview overview.Deps
 	planning planning.Deps
+	texts    texts.Deps
 }
 
 func (d Deps) areas() areas {
@@ -136,22 +146,23 @@ func (d Deps) areas() areas {
 		},
 		overview: overview.Deps{Users: d.Users, Groups: d.Groups, Projects: d.Projects, Members: d.Members, Pipelines: d.Pipelines, Uploads: d.Uploads},
 		planning: planning.Deps{
-			Users: d.Users, Labels: d.Labels, Milestones: d.Milestones, Issues: d.Issues, Notes: d.Notes, Todos: d.Todos, Markdown: d.Markdown,
-			Settings: d.Settings, Throttle: d.Throttle,
+			Users: d.Users, Labels: d.Labels, Milestones: d.Milestones, Templates: d.Templates, Issues: d.Issues, Notes: d.Notes, Boards: d.Boards,
+			Todos: d.Todos, Markdown: d.Markdown, Settings: d.Settings, Throttle: d.Throttle,
 		},
+		texts: texts.Deps{Projects: d.Projects, Wikis: d.Wikis, Snippets: d.Snippets, Markdown: d.Markdown},
 	}
 }
 
 func (a areas) pages() []page.Page {
-	return slices.Concat(admin.Pages(a.admin), account.Pages(a.account), ci.Pages(a.ci), planning.Pages(a.planning), overview.Pages(a.overview))
+	return slices.Concat(admin.Pages(a.admin), account.Pages(a.account), ci.Pages(a.ci), planning.Pages(a.planning), texts.Pages(a.texts), overview.Pages(a.overview))
 }
 
 func (a areas) groupPages() []grouppage.Page {
-	return slices.Concat(overview.GroupPages(a.overview), planning.GroupPages(a.planning), ci.GroupPages(a.ci))
+	return slices.Concat(overview.GroupPages(a.overview), planning.GroupPages(a.planning), texts.GroupPages(a.texts), ci.GroupPages(a.ci))
 }
 
 func (a areas) projectPages() []projectpage.Page {
-	return slices.Concat(overview.ProjectPages(a.overview), planning.ProjectPages(a.planning), ci.ProjectPages(a.ci))
+	return slices.Concat(overview.ProjectPages(a.overview), planning.ProjectPages(a.planning), texts.ProjectPages(a.texts), ci.ProjectPages(a.ci))
 }
 
 // Routes are the routes of all pages that are not about a project.
