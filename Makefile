@@ -24,6 +24,7 @@ STAMP_COMMIT := $(if $(shell git rev-parse HEAD 2>/dev/null),true,false)
 # Tools are built once for each release of Go: a linter reads no newer Go than it was built with.
 TOOLS := bin/tools/.built-with-$(shell go env GOVERSION)
 STORE := bin/tools/versitygw
+GLAB := bin/tools/glab
 RUNNER := bin/runner
 LINT := bin/tools/golangci-lint
 GOTEST := bin/tools/gotestsum --no-color --format-hide-empty-pkg
@@ -80,7 +81,7 @@ generate: templates build ## Write what follows from the code: templates, docs/a
 assets: ## Fetch the style sheets of web/ anew
 	cd web && npm ci --ignore-scripts && npm run assets
 
-e2e: build $(TOOLS) $(STORE) $(RUNNER) test/e2e/node/node_modules/.package-lock.json ## Drive the built binary with real clients
+e2e: build $(TOOLS) $(STORE) $(GLAB) $(RUNNER) test/e2e/node/node_modules/.package-lock.json ## Drive the built binary with real clients
 	@mkdir -p $(REPORT)
 	STITHY_BIN=$(CURDIR)/bin/stithy $(GOTEST) --format testname -- -vet=off -count=1 -timeout 25m ./test/e2e/... | tee $(REPORT)/e2e.txt
 
@@ -145,16 +146,17 @@ runners: build ## Let LOAD_RUNNERS runners wait on one node, 10,000 by default, 
 	STITHY_LOAD_RUNNERS=$${LOAD_RUNNERS:-10000} STITHY_LOAD_PENDING=$${LOAD_PENDING:-50000} \
 		go test ./test/load -run ManyRunners -count=1 -timeout 30m -v
 
-chaos: build ## Kill a node amid CHAOS_CREATES creations of accounts, 2,000 by default, CHAOS_PUSHES pushes, 200, and CHAOS_PIPELINES pipelines, 100; push a gigabyte; store 60 random pipelines in each of CHAOS_STORMS storms, 84
+chaos: build ## Kill a node amid CHAOS_CREATES creations of accounts, 2,000 by default, CHAOS_PUSHES pushes, 200, and CHAOS_PIPELINES pipelines, 100; kill two nodes CHAOS_KILLS times amid changes of issues, 300; push a gigabyte; store 60 random pipelines in each of CHAOS_STORMS storms, 84
 	STITHY_TEST_STORMS=$${CHAOS_STORMS:-84} STITHY_TEST_SHAPES=20 go test -run StoredStatuses -count=1 -timeout 90m ./internal/pipeline
 	CGO_ENABLED=1 STITHY_BIN=$(CURDIR)/bin/stithy STITHY_E2E_CREATES=$${CHAOS_CREATES:-2000} STITHY_TEST_PUSHES=$${CHAOS_PUSHES:-200} \
 		STITHY_TEST_PUSH_MB=$${CHAOS_PUSH_MB:-1024} STITHY_TEST_PIPELINES=$${CHAOS_PIPELINES:-100} \
-		go test -race -run 'TwoNodes|MN02|InFlight|DL14|DL15|LargePush' -count=1 -timeout 40m -v ./test/e2e
+		STITHY_TEST_ISSUE_KILLS=$${CHAOS_KILLS:-300} \
+		go test -race -run 'TwoNodes|MN02|InFlight|DL14|DL15|LargePush|IssuesAreNumbered' -count=1 -timeout 40m -v ./test/e2e
 
 clones: build ## Clone one repository by CLONES clients at once, 200 by default, beside calls of the API
 	STITHY_BIN=$(CURDIR)/bin/stithy STITHY_TEST_CLONES=$${CLONES:-200} go test -run ManyClones -count=1 -timeout 25m -v ./test/e2e
 
-tools: $(TOOLS) $(STORE) $(RUNNER) ## Build the linter, the test runner and the object store of tests into bin/tools, the CI runner of tests into bin
+tools: $(TOOLS) $(STORE) $(GLAB) $(RUNNER) ## Build the linter, the test runner, the object store and a client of tests into bin/tools, the CI runner of tests into bin
 
 $(TOOLS): tools/go.mod tools/go.sum
 	GOBIN=$(CURDIR)/bin/tools go -C tools install tool
@@ -162,6 +164,10 @@ $(TOOLS): tools/go.mod tools/go.sum
 
 $(STORE): tools/s3/go.mod tools/s3/go.sum
 	GOBIN=$(CURDIR)/bin/tools go -C tools/s3 install tool
+	touch $@
+
+$(GLAB): tools/glab/go.mod tools/glab/go.sum
+	GOBIN=$(CURDIR)/bin/tools go -C tools/glab install tool
 	touch $@
 
 # A module of its own: its requirements are none of the server's.
@@ -186,6 +192,7 @@ check-tidy:
 	go mod tidy -diff
 	go -C tools list -deps tool >/dev/null
 	go -C tools/s3 list -deps tool >/dev/null
+	go -C tools/glab list -deps tool >/dev/null
 	go -C test/runner list -deps . >/dev/null
 
 # db/schema.sql has a test of its own among those of platform/postgres.
