@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ type issueForge struct {
 	crowd.Planned
 }
 
-// TestListsOfManyIssues has STITHY_LOAD_ISSUES issues, half of them in one project.
+// TestListsOfManyIssues has STITHY_LOAD_ISSUES issues, half of them in one project, and five notes for each.
 func TestListsOfManyIssues(t *testing.T) {
 	issues := size(t, "STITHY_LOAD_ISSUES", "20000")
 	const projects = 1000
@@ -30,14 +31,15 @@ func TestListsOfManyIssues(t *testing.T) {
 	if _, err := crowd.Settle(t.Context(), address, projects); err != nil {
 		t.Fatal(err)
 	}
-	planned, err := crowd.Plan(t.Context(), address, issues, projects)
+	planned, err := crowd.Plan(t.Context(), address, issues, 5*issues, projects)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d issues in %v", issues, time.Since(began).Round(time.Second))
-	f := &issueForge{forge: newForge(t, address, issues, "issues", "issue_labels", "issue_assignees"), Planned: planned}
+	t.Logf("%d issues and %d notes in %v", issues, 5*issues, time.Since(began).Round(time.Second))
+	f := &issueForge{forge: newForge(t, address, issues, "issues", "issue_labels", "issue_assignees", "notes"), Planned: planned}
 	t.Run("keyset pages cost the same wherever they are", f.pagesAreFlat)
 	t.Run("every list with one filter is answered soon", f.listsAreQuick)
+	t.Run("an issue that many talk about opens soon", f.longTalksOpen)
 }
 
 // quick measures a page, and holds it to its limits.
@@ -103,3 +105,42 @@ func (f *issueForge) listsAreQuick(t *testing.T) {
 
 // needle is a text that one issue of the first project has.
 func needle(rows int) string { return fmt.Sprintf("number %d", rows/2|1) }
+
+// longTalksOpen reads the issue that has crowd.LongTalk comments, by the API and as a page.
+func (f *issueForge) longTalksOpen(t *testing.T) {
+	at := fmt.Sprintf("/api/v4/projects/%d/issues/1", f.Project)
+	for _, path := range []string{"/notes", "/notes?sort=asc", "/notes?page=100", "/discussions", "/discussions?page=25", "/resource_label_events"} {
+		f.quickest(t, aTalk, func() { f.read(t, at+path, "Private-Token", f.admin) }, path)
+	}
+	path, err := postgres.Value[string](t.Context(), f.app.DB, `select n.full_path || '/' || p.path from projects p join namespaces n on n.id = p.namespace_id where p.id = $1`, f.Project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cookie := f.session(t, "admin")
+	for _, page := range []string{"/" + path + "/-/issues/1", "/" + path + "/-/issues/1?page=20", "/" + path + "/-/issues"} {
+		f.quickest(t, aTalk, func() { f.read(t, page, "Cookie", cookie) }, page)
+	}
+}
+
+// aTalk is what the first page of an issue may take.
+const aTalk = 100 * time.Millisecond
+
+// quickest holds the median of what is asked for to a limit.
+func (f *issueForge) quickest(t *testing.T, limit time.Duration, ask func(), what string) {
+	t.Helper()
+	const times = 21
+	took := make([]time.Duration, times)
+	for range 6 { // the plan of a prepared statement settles after some uses
+		ask()
+	}
+	for n := range took {
+		began := time.Now()
+		ask()
+		took[n] = time.Since(began)
+	}
+	slices.Sort(took)
+	t.Logf("%-75s: p50 %v", what, took[times/2].Round(10*time.Microsecond))
+	if f.rows >= large && took[times/2] > limit {
+		t.Errorf("%s takes %v", what, took[times/2])
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +28,7 @@ import (
 	"time"
 
 	"stithy/internal/app"
+	"stithy/internal/kit/wire"
 	"stithy/internal/platform/config"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
@@ -103,6 +105,41 @@ func (f *forge) token(t *testing.T, condition string) string {
 	return tokentest.New(t, f.app.DB, f.app.Box, id)
 }
 
+// session is the cookie of a browser in which that person is signed in.
+func (f *forge) session(t *testing.T, condition string) string {
+	t.Helper()
+	id, err := postgres.Value[int64](t.Context(), f.app.DB,
+		`select id from users where state = 'active' and kind = 'human' and `+condition+` order by id limit 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, _, err := f.app.Tokens.StartSession(t.Context(), id, netip.MustParseAddr("127.0.0.1"), "Browser/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wire.Names(f.app.Config.Identifiers).SessionCookie() + "=" + secret.Reveal()
+}
+
+// read is the body at an address, for whoever that header names.
+func (f *forge) read(t *testing.T, path, name, value string) (http.Header, []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, f.server.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set(name, value)
+	res, err := http.DefaultTransport.RoundTrip(req) // a page that sends elsewhere is not the page
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s %.500s %v", path, res.Status, body, err)
+	}
+	return res.Header, body
+}
+
 // answer is what came back, and how long it took.
 type answer struct {
 	header http.Header
@@ -112,25 +149,9 @@ type answer struct {
 
 func (f *forge) get(t *testing.T, path, token string) answer {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, f.server.URL+"/api/v4"+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Private-Token", token)
 	began := time.Now()
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	header, body := f.read(t, "/api/v4"+path, "Private-Token", token)
 	took := time.Since(began)
-	if res.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s %s", path, res.Status, body)
-	}
 	type row struct {
 		ID int64 `json:"id"`
 	}
@@ -141,7 +162,7 @@ func (f *forge) get(t *testing.T, path, token string) answer {
 	if err := json.Unmarshal(body, &rows); err != nil {
 		t.Fatalf("%s: %v in %.200s", path, err, body)
 	}
-	a := answer{header: res.Header, took: took}
+	a := answer{header: header, took: took}
 	for _, row := range rows {
 		a.ids = append(a.ids, row.ID)
 	}
