@@ -7,7 +7,7 @@ import { chromium } from "playwright-core";
 
 const { BASE, PEOPLE, PAGES, SCREENSHOTS, CHROMIUM = "/usr/bin/chromium" } = process.env;
 const people = JSON.parse(PEOPLE); // name -> cookies
-const pages = JSON.parse(PAGES); // { name, path, as, status, small, live, large, send, text, grows, whole }
+const pages = JSON.parse(PAGES); // { name, path, as, status, small, live, large, send, text, grows, moves, whole }
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const most = { axe: 0, kilobytes: 60, requests: 3, warm: 1, paint: 300, blocked: 50, tabs: 2, overflow: 0, nodes: 6000 };
@@ -131,6 +131,43 @@ async function stuck(tab) {
   return before === after ? [] : [`the log is another when it grew: ${after}`];
 }
 
+// unmoved says which ways of moving a card of a board do not work: its menu, with and without script, the keyboard, and
+// the mouse. The card ends where it began.
+async function unmoved(tab, page) {
+  const lists = await tab.evaluate(() => [...document.querySelectorAll("[data-list]")].map((e) => ({ id: e.dataset.list, name: e.querySelector("h2").textContent })));
+  const [, from, to] = lists;
+  const issue = await tab.evaluate((id) => document.querySelector(`[data-list="${id}"] .card`).dataset.issue, from.id);
+  const card = (list) => `#card-${list.id}-${issue}`;
+  const menu = async (at, list, of) => {
+    await at.click(`${card(list)} [popovertarget]`);
+    await at.click(`${card(list)} [popover] button:text-is("To ${of.name}")`);
+  };
+  const problems = [];
+  const moves = async (way, at, list, act) => {
+    try {
+      await act();
+      await at.waitForSelector(card(list), { timeout: 10_000 });
+    } catch (e) {
+      problems.push(`${way} does not move a card: ${String(e).split("\n")[0]}`);
+    }
+  };
+  await moves("the menu", tab, to, () => menu(tab, from, to));
+  if (!(await tab.evaluate((at) => !!document.activeElement.closest(at), card(to)))) problems.push("a card that was moved does not have the focus");
+  await moves("the keyboard", tab, from, () => tab.keyboard.press("Shift+ArrowLeft"));
+  await moves("the mouse", tab, to, () => tab.dragAndDrop(`${card(from)} .num`, `[data-list="${to.id}"] header`));
+  try {
+    await tab.waitForFunction(() => document.getElementById("said").textContent.includes("moved"), undefined, { timeout: 5_000 });
+  } catch {
+    problems.push("who hears the page is not told that a card was moved");
+  }
+  const plain = await open(page, { javaScriptEnabled: false });
+  await plain.tab.goto(BASE + page.path, { waitUntil: "load" });
+  await moves("the menu without script", plain.tab, from, () => menu(plain.tab, to, from));
+  await plain.context.close();
+  await tab.goto(BASE + page.path, { waitUntil: "load" });
+  return problems;
+}
+
 // misplaced says what a small screen shows wrongly: a section of a log whose title runs under how long it took, a list of
 // pages that hides the one that is shown, and jobs of one list that are laid out in several ways.
 const misplaced = () => {
@@ -183,6 +220,7 @@ async function examine(page) {
     (await rules(tab)).forEach((r) => problems.push(`${colorScheme} ${r}`));
   }
   if (page.grows) (await stuck(tab)).forEach((p) => problems.push(p));
+  if (page.moves) (await unmoved(tab, page)).forEach((p) => problems.push(p));
   if (page.live) (await stale(tab, page)).forEach((p) => problems.push(p));
   if (page.whole) {
     const cut = await tab.evaluate((parts) => [...document.querySelectorAll(parts)].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent.trim()), page.whole);

@@ -48,6 +48,7 @@ type page struct {
 	Send   string `json:"send,omitempty"`  // a field that is filled in and sent first
 	Text   string `json:"text,omitempty"`  // with this
 	Grows  bool   `json:"grows,omitempty"` // a log whose last line has no end
+	Moves  bool   `json:"moves,omitempty"` // a board whose cards can be moved
 	Whole  string `json:"whole,omitempty"` // a selector of what a wide screen cuts nothing off
 }
 
@@ -318,7 +319,7 @@ func (f *forge) mailed() string {
 // pages are all that people can look at.
 func (f *forge) pages() []page {
 	const own = "/-/user_settings/"
-	return append(slices.Concat(f.applicationPages(), f.pipelinePages(), f.jobPages(), f.planningPages()), []page{
+	return append(slices.Concat(f.applicationPages(), f.pipelinePages(), f.jobPages(), f.planningPages(), f.wikiPages(), f.snippetPages()), []page{
 		{Name: "sign-in", Path: "/users/sign_in", Small: true},
 		{Name: "second-factor", Path: "/users/sign_in/second_factor", As: "half"},
 		{Name: "forgotten-password", Path: "/users/password/new"},

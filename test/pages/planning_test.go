@@ -2,6 +2,8 @@ package pages
 
 import (
 	"fmt"
+	"net/url"
+	"strings"
 	"time"
 )
 
@@ -21,7 +23,7 @@ To see it: ` + "`curl 'localhost:8080/predict?station=grinden&day=2026-10-25'`" 
 const finding = "The survey of Grinden is in local time, all others are in UTC. Only in winter does it show.\n\n" +
 	"```yaml\nsurvey:\n  from: 2026-03-01T00:00:00+02:00\n  until: 2026-04-02T00:00:00+02:00\n```\n"
 
-// planningPages are those of issues, to-dos, labels and milestones: a project where some are, and one where none is.
+// planningPages are those of issues, boards, to-dos, labels and milestones: a project where some are, and one where none is.
 func (f *forge) planningPages() []page {
 	f.t.Helper()
 	team := f.api("POST", "/groups", map[string]any{"name": "Riverside", "path": "riverside"}, "ada")
@@ -29,6 +31,7 @@ func (f *forge) planningPages() []page {
 	f.api("POST", "/projects", map[string]any{"name": "quay", "namespace_id": id(team)}, "ada")
 	at := fmt.Sprintf("/projects/%d", id(home))
 	f.api("POST", at+"/members", map[string]any{"user_id": 4, "access_level": 30}, "ada")
+	f.api("POST", at+"/members", map[string]any{"user_id": 3, "access_level": 10}, "ada")
 	for name, color := range map[string]string{
 		"bug": "#d23f3f", "area: data": "#2f7fd1", "area: api": "#12948b", "good first issue": "#3f9e52", "performance": "#d98a1f", "docs": "#8a63d2",
 	} {
@@ -57,6 +60,7 @@ func (f *forge) planningPages() []page {
 		if one.in {
 			body["milestone_id"] = id(goal)
 		}
+		body["created_at"] = time.Now().AddDate(0, 0, 3*n-28).Format(time.RFC3339)
 		if n%3 == 0 {
 			body["assignee_id"] = 4
 		}
@@ -78,7 +82,9 @@ func (f *forge) planningPages() []page {
 	f.api("POST", fmt.Sprintf("%s/discussions/%s/notes", this, said["id"]), map[string]any{"body": "Good find. See @joan’s survey."}, "ada")
 	f.api("PUT", this, map[string]any{"title": first["title"].(string) + " in autumn", "add_labels": "docs,performance"}, "ada")
 	f.api("POST", this+"/notes", map[string]any{"body": "For us alone: the gauge is borrowed.", "internal": true}, "ada")
-	f.api("PUT", at+"/issues/3", map[string]any{"state_event": "close"}, "ada")
+	for _, done := range []int{3, 6, 9} {
+		f.api("PUT", fmt.Sprintf("%s/issues/%d", at, done), map[string]any{"state_event": "close"}, "ada")
+	}
 	for n := range 45 {
 		f.api("POST", at+"/issues/1/notes", map[string]any{"body": fmt.Sprintf("Remark %d, which is *short*.", n)}, "ada")
 	}
@@ -86,6 +92,7 @@ func (f *forge) planningPages() []page {
 	f.api("POST", at+"/issues", map[string]any{"title": "Ask the harbour for the gauge of last winter, before they throw it away", "assignee_id": id(me)}, "joan")
 	f.api("POST", at+"/issues/2/notes", map[string]any{"body": "@ada which ships are these?"}, "joan")
 	f.api("POST", at+"/issues/4/todo", nil, "ada")
+	names := f.boards(at, id(team))
 	const own = "/riverside/tide-table/-/"
 	page10 := fmt.Sprintf("%sissues/%d", own, int(iid))
 	return []page{
@@ -100,11 +107,53 @@ func (f *forge) planningPages() []page {
 		{Name: "issue-hidden", Path: own + "issues/5", As: "person", Status: 404},
 		{Name: "todos", Path: "/dashboard/todos", As: "ada", Small: true},
 		{Name: "todos-done", Path: "/dashboard/todos?state=done", As: "person"},
+		{Name: "board", Path: own + "boards/" + names.work, As: "ada", Small: true, Moves: true},
+		{Name: "board-read", Path: own + "boards/" + names.work, As: "grace"},
+		{Name: "board-alone", Path: own + "boards/" + names.work + "?list=open", As: "ada"},
+		{Name: "board-filtered", Path: own + "boards/" + names.work + "?search=label:bug", As: "ada"},
+		{Name: "board-hostile", Path: own + "boards/" + names.hostile, As: "ada", Small: true},
+		{Name: "board-edit", Path: own + "boards/" + names.hostile + "/edit", As: "ada", Small: true},
+		{Name: "board-new", Path: own + "boards/new", As: "ada"},
+		{Name: "board-first", Path: "/riverside/quay/-/boards", As: "ada"},
+		{Name: "board-group", Path: "/groups/riverside/-/boards", As: "ada", Small: true},
+		{Name: "boards", Path: own + "boards", As: "ada"},
 		{Name: "labels", Path: own + "labels", As: "ada", Small: true},
 		{Name: "labels-none", Path: "/riverside/quay/-/labels", As: "ada"},
 		{Name: "label-new", Path: own + "labels/new", As: "ada"},
 		{Name: "milestones", Path: own + "milestones", As: "ada", Small: true},
 		{Name: "milestone", Path: own + "milestones/1", As: "ada", Small: true},
 		{Name: "milestone-new", Path: own + "milestones/new", As: "ada"},
+		{Name: "labels-group", Path: "/groups/riverside/-/labels", As: "ada", Small: true},
+		{Name: "milestones-group", Path: "/groups/riverside/-/milestones", As: "ada"},
 	}
+}
+
+// boardNames are the numbers of the boards of a project.
+type boardNames struct{ work, hostile string }
+
+// boards makes two boards of a project: one as people have it, and one whose names and titles are as long and as strange as they can be.
+func (f *forge) boards(at string, groupID int64) (names boardNames) {
+	f.t.Helper()
+	board := func(name string, labels ...map[string]any) string {
+		b := f.api("POST", at+"/boards", map[string]any{"name": name}, "ada")
+		for _, of := range labels {
+			f.api("POST", fmt.Sprintf("%s/boards/%d/lists", at, id(b)), map[string]any{"label_id": id(of)}, "ada")
+		}
+		return fmt.Sprint(id(b))
+	}
+	there := func(name string) map[string]any { return f.api("GET", at+"/labels/"+url.PathEscape(name), nil, "ada") }
+	names.work = board("Winter tables", there("bug"), there("area: data"), there("area: api"))
+	long := "\"><script>alert(1)</script> " + strings.Repeat("Donaudampfschifffahrt", 5)
+	var strange []map[string]any
+	for _, name := range []string{long, "مرحبا بالعالم", "📚 books & <b>bold</b>"} {
+		strange = append(strange, f.api("POST", at+"/labels", map[string]any{"name": name, "color": "#ffffff"}, "ada"))
+	}
+	names.hostile = board(long, strange...)
+	name := func(n int) string { return fmt.Sprint(strange[n]["name"]) }
+	for n, title := range []string{long + " and so on", "<img src=x onerror=alert(1)>", "مرحبا بالعالم", "x"} {
+		f.api("POST", at+"/issues", map[string]any{"title": title, "labels": name(n % 3), "due_date": "2020-02-29"}, "ada")
+	}
+	f.api("POST", at+"/issues", map[string]any{"title": "In two lists at once", "labels": name(0) + "," + name(1), "assignee_id": 4}, "ada")
+	f.api("POST", fmt.Sprintf("/groups/%d/labels", groupID), map[string]any{"name": "everywhere", "color": "#336699"}, "ada")
+	return names
 }
