@@ -10,8 +10,8 @@ import (
 	"stithy/internal/upload"
 )
 
-// WB-05: whatever somebody uploads, browsers show pictures alone and run nothing.
-func TestWB05_AnUploadIsAPictureOrKept(t *testing.T) {
+// WB-09: whatever somebody uploads, browsers show pictures alone and run nothing.
+func TestWB09_AnUploadIsAPictureOrKept(t *testing.T) {
 	t.Parallel()
 	d := newDoors(t)
 	guest := d.people[access.Guest]

@@ -76,7 +76,7 @@ func TestASnippetHasFilesAndAddresses(t *testing.T) {
 }
 
 // Whoever may read a snippet finds it by every way, and whoever may not by none.
-func TestWhoReadsASnippet(t *testing.T) {
+func TestPE02_WhoReadsASnippet(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	reporter := w.people[access.Reporter]
@@ -168,7 +168,7 @@ func exec(t testing.TB, w *fixture, sql string, args ...any) {
 	}
 }
 
-func TestASwitchedOffFeatureHidesTheSnippetsOfAProject(t *testing.T) {
+func TestPE07_ASwitchedOffFeatureHidesTheSnippetsOfAProject(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	in := w.create(t, w.people[access.Reporter], w.project, "public", "a.txt")
@@ -183,7 +183,7 @@ func TestASwitchedOffFeatureHidesTheSnippetsOfAProject(t *testing.T) {
 	}
 }
 
-func TestWhoChangesASnippet(t *testing.T) {
+func TestPE02_WhoChangesASnippet(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	mine := w.create(t, w.author, nil, "public", "a.txt")
@@ -438,7 +438,7 @@ func TestListsOfSnippetsGoByTime(t *testing.T) {
 }
 
 // A list that shows what one page of it may hold agrees with what MayRead says of each.
-func TestListsSayWhatMayReadSays(t *testing.T) {
+func TestPE08_ListsSayWhatMayReadSays(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	for _, v := range []string{"private", "internal", "public"} {
@@ -465,7 +465,7 @@ func TestListsSayWhatMayReadSays(t *testing.T) {
 	}
 }
 
-func TestTheRepositoryOfASnippetIsForThoseWhoMay(t *testing.T) {
+func TestPE02_TheRepositoryOfASnippetIsForThoseWhoMay(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	one := w.create(t, w.author, nil, "internal", "a.txt")

@@ -297,7 +297,7 @@ func TestTodosAreFiltered(t *testing.T) {
 }
 
 // PE-08: what somebody may no longer read is neither listed nor counted.
-func TestPE08_ATodoOfWhatIsHiddenIsNotShown(t *testing.T) {
+func TestPE05_AToDoOfWhatIsHiddenIsNotShown(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	hidden := projecttest.New(t, w.DB, w.house.ID, projecttest.Named("hidden"))

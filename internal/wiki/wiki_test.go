@@ -263,7 +263,7 @@ func TestAPageMayNameItselfBeforeItsText(t *testing.T) {
 	}
 }
 
-func TestWhoUsesAWiki(t *testing.T) {
+func TestPE02_WhoUsesAWiki(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "STITHY_INSTANCE_TIER=premium")
 	for _, at := range []string{w.at, fmt.Sprintf("/groups/%d/wikis", w.house.ID)} {
@@ -385,7 +385,7 @@ func TestTheRepositoryOfAWikiGoesWithItsProject(t *testing.T) {
 	}
 }
 
-func TestGitReachesAWikiForThoseWhoMay(t *testing.T) {
+func TestPE02_GitReachesAWikiForThoseWhoMay(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	actor := func(u *user.User) access.Actor { return access.Actor{Person: u.Person(), Account: u} }
@@ -412,7 +412,7 @@ func TestGitReachesAWikiForThoseWhoMay(t *testing.T) {
 }
 
 // What is pushed may be larger than what the API takes.
-func TestAPageThatIsTooLargeIsNotRead(t *testing.T) {
+func TestDO04_APageThatIsTooLargeIsNotRead(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.write(t, "a", strings.Repeat("x", 2000))

@@ -9,7 +9,7 @@ import (
 	"stithy/internal/web/page/pagetest"
 )
 
-func TestNothingThatAPageOfAnAccountShowsActs(t *testing.T) {
+func TestWB01_NothingThatAPageOfAnAccountShowsActs(t *testing.T) {
 	t.Parallel()
 	pagetest.NothingActs(t, "sign in", signInPage)
 	pagetest.NothingActs(t, "second factor", secondFactorPage)

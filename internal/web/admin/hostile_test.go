@@ -6,7 +6,7 @@ import (
 	"stithy/internal/web/page/pagetest"
 )
 
-func TestNothingThatAPageOfAdministratorsShowsActs(t *testing.T) {
+func TestWB01_NothingThatAPageOfAdministratorsShowsActs(t *testing.T) {
 	t.Parallel()
 	pagetest.NothingActs(t, "users", usersPage)
 }

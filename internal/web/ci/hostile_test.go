@@ -7,7 +7,7 @@ import (
 )
 
 // The lines of a log are markup that joblog makes: see TestCI14_NothingInALogActs.
-func TestNothingThatAPageOfCIShowsActs(t *testing.T) {
+func TestWB01_NothingThatAPageOfCIShowsActs(t *testing.T) {
 	t.Parallel()
 	pagetest.NothingActs(t, "pipelines", pipelinesPage)
 	pagetest.NothingActs(t, "form of a new pipeline", runMenu)

@@ -6,7 +6,7 @@ import (
 	"stithy/internal/web/page/pagetest"
 )
 
-func TestNothingThatAnOverviewShowsActs(t *testing.T) {
+func TestWB01_NothingThatAnOverviewShowsActs(t *testing.T) {
 	t.Parallel()
 	pagetest.NothingActs(t, "home", homePage)
 	pagetest.NothingActs(t, "person or group", ownerPage)

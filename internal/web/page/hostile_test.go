@@ -9,7 +9,7 @@ import (
 	"stithy/internal/web/page/pagetest"
 )
 
-func TestNothingThatTheLayoutShowsActs(t *testing.T) {
+func TestWB01_NothingThatTheLayoutShowsActs(t *testing.T) {
 	t.Parallel()
 	pagetest.NothingActs(t, "bar", bar)
 	pagetest.NothingActs(t, "header", header)

@@ -7,7 +7,7 @@ import (
 )
 
 // What internal/markdown makes of a text is its own: see the tests of kit/markdown.
-func TestNothingThatAPageOfPlanningShowsActs(t *testing.T) {
+func TestWB01_NothingThatAPageOfPlanningShowsActs(t *testing.T) {
 	t.Parallel()
 	pagetest.NothingActs(t, "issues", issuesPage)
 	pagetest.NothingActs(t, "issue", issueDetail)

@@ -7,7 +7,7 @@ import (
 )
 
 // What internal/markdown makes of a text is its own: see the tests of kit/markdown.
-func TestNothingThatAPageOfTextsShowsActs(t *testing.T) {
+func TestWB01_NothingThatAPageOfTextsShowsActs(t *testing.T) {
 	t.Parallel()
 	pagetest.NothingActs(t, "wiki without pages", emptyWiki)
 	pagetest.NothingActs(t, "page of a wiki", wikiPage)

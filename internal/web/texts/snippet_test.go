@@ -103,7 +103,7 @@ func TestALongFileIsCut(t *testing.T) {
 	}
 }
 
-func TestFilesOfASnippetAreHandedOutAsTheyAre(t *testing.T) {
+func TestWB09_FilesOfASnippetAreHandedOutAndNotShown(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.As(t, usertest.New(t, w.DB, usertest.Admin())).Do(t, "PUT", "/application/settings", map[string]any{"default_branch_name": "release/1"}).WantStatus(t, http.StatusOK)
@@ -368,7 +368,7 @@ func TestListsOfSnippetsAreTurnedByCursor(t *testing.T) {
 	}
 }
 
-func TestWhoUsesSnippetsOfAProject(t *testing.T) {
+func TestPE02_WhoUsesSnippetsOfAProject(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	const ok, in, out, refused = http.StatusOK, http.StatusSeeOther, http.StatusNotFound, http.StatusUnprocessableEntity
@@ -433,7 +433,7 @@ func TestWhoUsesSnippetsOfAProject(t *testing.T) {
 	}
 }
 
-func TestWhoUsesSnippetsOfPeople(t *testing.T) {
+func TestPE02_WhoUsesSnippetsOfPeople(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	const ok, in, out = http.StatusOK, http.StatusSeeOther, http.StatusNotFound
@@ -496,7 +496,7 @@ func TestWhoUsesSnippetsOfPeople(t *testing.T) {
 	}
 }
 
-func TestWhatASnippetIsCalledIsText(t *testing.T) {
+func TestWB01_WhatASnippetIsCalledIsText(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	const name = `"'><evil onload="evil()" style=x>&lt;`

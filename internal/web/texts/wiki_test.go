@@ -331,7 +331,7 @@ func TestAMissingPageIsOfferedToWhoMayWriteIt(t *testing.T) {
 	}
 }
 
-func TestTitlesAndSlugsAreText(t *testing.T) {
+func TestWB01_TitlesAndSlugsAreText(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	const name = `"'><evil onload="evil()" style=x>&lt;`
@@ -345,7 +345,7 @@ func TestTitlesAndSlugsAreText(t *testing.T) {
 }
 
 // What a page links to is shown as other uploads are.
-func TestWhatIsAttachedToAWikiIsAPictureOrKept(t *testing.T) {
+func TestWB09_WhatIsAttachedToAWikiIsAPictureOrKept(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	const polyglot = "GIF89a/*<script>alert(1)</script>*/=1;"
@@ -378,7 +378,7 @@ func TestWhatIsAttachedToAWikiIsAPictureOrKept(t *testing.T) {
 // outcomes are what people of each kind get.
 type outcomes struct{ anonymous, stranger, guest, developer, maintainer int }
 
-func TestWhoUsesTheWikiOfAProject(t *testing.T) {
+func TestPE02_WhoUsesTheWikiOfAProject(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.write(t, "home", "x")
