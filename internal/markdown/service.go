@@ -7,8 +7,11 @@ package markdown
 import (
 	"context"
 	"errors"
+	"math"
 	"net/url"
+	"runtime"
 	"strings"
+	"time"
 
 	"github.com/maypok86/otter/v2"
 
@@ -21,6 +24,7 @@ import (
 	"stithy/internal/label"
 	"stithy/internal/milestone"
 	"stithy/internal/platform/deps"
+	"stithy/internal/platform/fairshare"
 	"stithy/internal/project"
 	"stithy/internal/repository"
 	"stithy/internal/upload"
@@ -41,10 +45,18 @@ type Deps struct {
 
 // Service renders texts.
 type Service struct {
-	deps Deps
-	kept *otter.Cache[string, *markdown.Document]
-	base string
+	deps  Deps
+	kept  *otter.Cache[string, *markdown.Document]
+	slots *fairshare.Slots
+	base  string
 }
+
+// quick is how many bytes a text has that is rendered at once. Longer ones share slots, twice as many as there are cores, of which one caller has
+// half at most; patience is how long they wait for one.
+const (
+	quick    = 4 << 10
+	patience = 10 * time.Second
+)
 
 // keep is how many kilobytes of rendered texts a process keeps. The cache has tables as long as its weight, so it counts no bytes.
 const keep = 8 << 10
@@ -52,6 +64,7 @@ const keep = 8 << 10
 // New puts the room together.
 func New(d Deps) *Service {
 	s := &Service{deps: deps.Complete(d), base: strings.TrimSuffix(d.ExternalURL.String(), "/")}
+	s.slots = fairshare.New(2*runtime.GOMAXPROCS(0), math.MaxInt)
 	s.kept = otter.Must(&otter.Options[string, *markdown.Document]{MaximumWeight: keep, Weigher: weigh})
 	return s
 }
@@ -95,6 +108,15 @@ func (s *Service) document(ctx context.Context, text string) (*markdown.Document
 	key := markdown.Digest(text)
 	if d, ok := s.kept.GetIfPresent(key); ok {
 		return d, nil
+	}
+	if len(text) > quick {
+		wait, cancel := context.WithTimeoutCause(ctx, patience, fault.New(fault.TooMany))
+		defer cancel()
+		release, err := s.slots.Take(wait, "")
+		if err != nil {
+			return nil, err
+		}
+		defer release()
 	}
 	d, err := markdown.Render(ctx, text)
 	if err == nil {

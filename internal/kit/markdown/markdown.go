@@ -118,7 +118,15 @@ func writeReference(b *strings.Builder, r Reference, l *Link) {
 	b.WriteString(`>` + html.EscapeString(text) + `</a>`)
 }
 
-// asWritten is a text that is not rendered.
+// maxWritten is how many bytes are shown of a text that is not rendered: a page holds them in memory until its reader has them.
+const maxWritten = 256 << 10
+
+// asWritten is the beginning of a text that is not rendered.
 func asWritten(text string) *Document {
-	return &Document{Pieces: []string{`<pre class="as-written">` + html.EscapeString(text) + `</pre>`}}
+	rest := ""
+	if len(text) > maxWritten {
+		text = strings.ToValidUTF8(text[:maxWritten], "") // not half a letter
+		rest = "\n<p>This text is too long to be shown as a whole. What follows is left out.</p>"
+	}
+	return &Document{Pieces: []string{`<pre class="as-written">` + html.EscapeString(text) + `</pre>` + rest}}
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 	"unsafe"
 
 	"golang.org/x/net/html"
@@ -329,9 +330,15 @@ func TestDO03_ATextCostsNoMoreThanInProportion(t *testing.T) {
 	for _, unit := range []string{
 		"*a_ ", "[", "[a](", "![a](", "`a ", "`", "> ", "- ", "<a ", "<!--", "|a", "~~a ", "[^1]", "&a", "_a__", "~\"", "@a/", "abcdef1 ", "http://a.", "a@", "[^1]: x\n", "[a]: x\n", "[a] ",
 		"$`", "# a\n", " - ", "a\n", "a](b) ", "\t", "(", "www.", "\\", "**a*", "<", "- a\n  ", "|a|b\n|-|-\n", "# *a_", "a*", "***a ", "[a][b]", "<b>", "[^a]", "![", "a1b2c3d..", "\n\n", "    a\n", "1. a\n",
+		// What is below the bound of marks, and then much that is none.
+		strings.Repeat("*a ", 900) + "\x00- ", strings.Repeat("![a", 450) + "\x00a ", strings.Repeat("_a_b ", 450) + "\x00- ", strings.Repeat("`a ", 900) + "\x00@ ",
 	} {
 		cost := func(size int) time.Duration {
-			text := strings.Repeat(unit, size/len(unit))
+			before, unit, cut := strings.Cut(unit, "\x00")
+			if !cut {
+				before, unit = "", before
+			}
+			text := before + strings.Repeat(unit, size/len(unit))
 			least := time.Hour
 			for range 3 {
 				least = min(least, spent(func() { rendered(t, text) }))
@@ -372,9 +379,13 @@ func TestDO03_WhatIsTooMuchIsShownAsItWasWritten(t *testing.T) {
 		"one address of many links": "[a]: /" + strings.Repeat("x", 20_000) + "\n\n" + strings.Repeat("[a]\n\n", 4_000),
 		"one title of many links":   "[a]: /x '" + strings.Repeat("x", 20_000) + "'\n\n" + strings.Repeat("[a]\n\n", 4_000),
 	} {
-		if got := rendered(t, text).Plain(); got != `<pre class="as-written">`+html.EscapeString(text)+"</pre>" {
+		if got := rendered(t, text).Plain(); len(text) <= maxWritten && got != `<pre class="as-written">`+html.EscapeString(text)+"</pre>" || !strings.HasPrefix(got, `<pre class="as-written">`) {
 			t.Errorf("%s: %.100s", name, got)
 		}
+	}
+	long := rendered(t, "ä"+strings.Repeat("äö", MaxText)).Plain() // two bytes each, and one letter across the end
+	if beginning, rest, _ := strings.Cut(long, "</pre>"); !utf8.ValidString(long) || len(beginning) > maxWritten+50 || !strings.Contains(rest, "too long to be shown as a whole") {
+		t.Errorf("a long text is shown as %d bytes and %q", len(beginning), rest)
 	}
 	// Of a text with one tangled paragraph the rest is rendered.
 	got := plain(t, "*a*\n\n"+strings.Repeat("*b_ ", 1000)+"\n\n*c*")

@@ -32,7 +32,7 @@ const (
 	maxCells = 5_000           // the same in one table, whose cells are paragraphs
 	maxLines = 50_000          // of a text
 	maxTable = 20_000          // cells of all tables of a text, with those that a short row does not write
-	maxHTML  = 8 << 20         // bytes of what comes of a text
+	maxHTML  = 4 << 20         // bytes of what comes of a text
 	budget   = 1 * time.Second // of one text
 )
 
@@ -360,10 +360,10 @@ func (finder) Transform(root *ast.Document, reader text.Reader, pc parser.Contex
 	for _, q := range quotes {
 		alert(q, source)
 	}
-	gone := map[*ast.Text]bool{}
+	read := map[*ast.Text]bool{} // with the one before
 	for _, t := range texts {
-		if !gone[t] && t.Parent() != nil {
-			r.refer(t, source, gone)
+		if !read[t] && t.Parent() != nil {
+			r.refer(t, source, read)
 		}
 	}
 }
@@ -384,7 +384,8 @@ func (r *run) uploaded(address []byte) []byte {
 
 // refer puts references in the place of the text that names them. Marks that turned out to be none cut a text into
 // several: those are read as one.
-func (r *run) refer(t *ast.Text, source []byte, gone map[*ast.Text]bool) {
+func (r *run) refer(t *ast.Text, source []byte, read map[*ast.Text]bool) {
+	r.check()
 	parent, end := t.Parent(), t
 	for !end.SoftLineBreak() && !end.HardLineBreak() {
 		next, ok := end.NextSibling().(*ast.Text)
@@ -392,6 +393,7 @@ func (r *run) refer(t *ast.Text, source []byte, gone map[*ast.Text]bool) {
 			break
 		}
 		end = next
+		read[end] = true
 	}
 	from, to := t.Segment.Start, end.Segment.Stop
 	content := string(source[from:to])
@@ -402,6 +404,7 @@ func (r *run) refer(t *ast.Text, source []byte, gone map[*ast.Text]bool) {
 	var parts []ast.Node
 	last := 0
 	for at := 0; r.references < maxReferences; {
+		r.check()
 		ref, start, stop, found := scan(content, at, before)
 		if !found {
 			break
@@ -428,7 +431,6 @@ func (r *run) refer(t *ast.Text, source []byte, gone map[*ast.Text]bool) {
 	for n := ast.Node(t); n != nil; {
 		next := n.NextSibling()
 		parent.RemoveChild(parent, n)
-		gone[n.(*ast.Text)] = true
 		if n == ast.Node(end) {
 			break
 		}
