@@ -126,6 +126,8 @@ func TestPE07_AFeatureIsPartOfEveryAbilityAboutIt(t *testing.T) {
 		{"reading what is frozen", anonymous, access.ReadCode, as(0, frozen), true},
 		{"writing what is frozen", member, access.PushCode, as(access.Owner, frozen), false},
 		{"an administrator writes what is frozen", admin, access.PushCode, as(0, frozen), false},
+		{"adding files to what is frozen", member, access.UploadFiles, as(access.Owner, frozen), false},
+		{"adding files to what is not", member, access.UploadFiles, open, true},
 		{"thawing it", member, access.ArchiveProject, as(access.Owner, frozen), true},
 	} {
 		if got := access.Holds(c.actor, c.can, c.in); got != c.want {

@@ -184,6 +184,7 @@ const (
 	Planning  Feature = "planning" // what issues and merge requests are sorted by: labels, milestones
 	Wiki      Feature = "wiki"
 	Snippets  Feature = "snippets"
+	Uploads   Feature = "uploads" // files that texts link to; closed to nobody, and frozen with the project
 )
 
 // Rule says who holds an ability, and how those who do not are told.
@@ -243,7 +244,7 @@ var Policy = []Rule{
 	{Ability: ForkProject, Level: InProject, Of: Code, From: Member, Role: Reporter, PublicToo: true, Read: true, Meaning: "fork a project"},
 	{Ability: AskToJoinProject, Level: InProject, From: Member, PublicToo: true, Read: true, Meaning: "ask to join a project"},
 	{Ability: LeaveProject, Level: InProject, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "withdraw from a project"},
-	{Ability: UploadFiles, Level: InProject, From: Member, Role: Guest, PublicToo: true, Meaning: "add files to what is written in a project"},
+	{Ability: UploadFiles, Level: InProject, Of: Uploads, From: Member, Role: Guest, PublicToo: true, Meaning: "add files to what is written in a project"},
 	{Ability: CommentCode, Level: InProject, Of: Code, From: Member, Role: Reporter, PublicToo: true, Meaning: "comment on the code of a project"},
 	{Ability: ReadCodeNotes, Level: InProject, Of: Code, From: Member, Role: Reporter, PublicToo: true, Read: true, Meaning: "read what is said about the code of a project"},
 	{Ability: EditCodeNotes, Level: InProject, Of: Code, From: Member, Role: Reporter, PublicToo: true, Meaning: "change one's own comments on code; maintainers change all"},
