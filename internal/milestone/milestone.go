@@ -98,16 +98,17 @@ func (f *flaws) add(attribute, text string) {
 	*f = append(*f, struct{ attribute, text string }{attribute, text})
 }
 
-// err tells what is wrong in the form that clients of this API look for. act is what failed: create or update.
+// err tells what is wrong, in the form that clients of this API look for and by field. act is what failed: create or update.
 func (f flaws) err(act string) error {
 	if len(f) == 0 {
 		return nil
 	}
-	parts := make([]string, len(f))
+	parts, fields := make([]string, len(f)), fault.Fields{}
 	for i, flaw := range f {
 		parts[i] = fmt.Sprintf(":%s=>[%q]", flaw.attribute, flaw.text)
+		fields.Add(flaw.attribute, "%s", flaw.text)
 	}
-	return fault.WithMessage(fault.Rejected, "Failed to %s milestone {%s}", act, strings.Join(parts, ", "))
+	return &fault.Error{Kind: fault.Rejected, Text: fmt.Sprintf("Failed to %s milestone {%s}", act, strings.Join(parts, ", ")), Fields: fields}
 }
 
 const taken = "already being used for another group or project milestone."

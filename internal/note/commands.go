@@ -3,6 +3,7 @@ package note
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -77,7 +78,8 @@ func (s *Service) toggle(ctx context.Context, tx pgx.Tx, by access.Actor, to Sub
 	return err
 }
 
-// failed is that a text was nothing but commands of which none could be done.
+// failed is that a text was nothing but commands of which none could be done, in the form that clients of this API look for and by field.
 func failed(out issue.Outcome) error {
-	return fault.WithMessage(fault.Rejected, `400 Bad request - Note {:commands_only=>[%q]}`, strings.Join(append(out.Summary, "Failed to apply commands."), " "))
+	why := strings.Join(append(out.Summary, "Failed to apply commands."), " ")
+	return &fault.Error{Kind: fault.Rejected, Text: fmt.Sprintf(`400 Bad request - Note {:commands_only=>[%q]}`, why), Fields: fault.Fields{"note": {why}}}
 }

@@ -75,7 +75,7 @@ func (f Fields) Err() error {
 // Error is safe to show: every member reaches the client as it stands.
 type Error struct {
 	Kind    Kind
-	Text    string            // the whole message, in place of the kind's own words
+	Text    string            // the whole message, in place of the kind's own words and of Fields
 	Within  string            // the member of the message that holds Text, where clients look for it there
 	Reason  string            // said after the kind's own words
 	Subject string            // the noun that was not found, or that is asked for too often

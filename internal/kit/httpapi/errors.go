@@ -138,7 +138,7 @@ func writeError(w http.ResponseWriter, err error) {
 
 func message(f *fault.Error, words string) any {
 	switch {
-	case len(f.Fields) > 0:
+	case len(f.Fields) > 0 && f.Text == "":
 		return f.Fields
 	case len(f.Texts) > 0:
 		return f.Texts
