@@ -67,6 +67,7 @@ func (a *App) react(events *bus.Bus) {
 	bus.On(events, a.Notes.OnIssue)
 	bus.On(events, a.Notes.OnLabel)
 	bus.On(events, a.Notes.OnMilestone)
+	bus.On(events, a.Notes.OnProjectRemoving)
 
 	// A list of a board stands for something that may go, or become another.
 	bus.On(events, a.Boards.OnLabel)

@@ -480,6 +480,17 @@ func TestPE02_ACommitTellsNothingToWhoMayNotReadItsCode(t *testing.T) {
 	m = httpapitest.JSON[made](t, w.As(t, w.dev).Do(t, "POST", m.path()+"/move", map[string]any{"to_project_id": to.ID}).WantStatus(t, http.StatusCreated))
 	want(t, "moved, to a stranger", w.noted(t, w.stranger, m), []string{"moved from house/open#1"})
 	want(t, "moved, to the developer", w.noted(t, w.dev, m), []string{body, "moved from house/open#1"})
+	// When the code goes, nobody is told what it was called.
+	if err := w.DB.InTx(t.Context(), func(tx pgx.Tx) error {
+		if err := w.Bus.Publish(t.Context(), tx, project.Removing{ProjectID: w.project.ID}); err != nil {
+			return err
+		}
+		_, err := tx.Exec(t.Context(), `delete from projects where id = $1`, w.project.ID)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "removed, to a stranger", w.noted(t, w.stranger, m), []string{"moved from house/open#1"})
 }
 
 func TestPE02_ACommitThatNamesAConfidentialIssueTellsNothing(t *testing.T) {

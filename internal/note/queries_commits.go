@@ -35,5 +35,6 @@ update issue_commits c set event_id = noted.id from noted where c.issue_id = $1:
 
 	sqlCommitProjects = `select distinct project_id from issue_commits where issue_id = $1 and note_id is not null limit ` + maxCommits
 	sqlCommitProject  = `select project_id from issue_commits where note_id = $1`
+	sqlForgetCommits  = `delete from notes where id in (select note_id from issue_commits where project_id = $1 and note_id is not null)`
 	sqlClosings       = `select event_id, project_id, sha from issue_commits where event_id = any($1::bigint[])`
 )

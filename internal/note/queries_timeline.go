@@ -1,12 +1,12 @@
 package note
 
 const (
-	// sqlReplies are the first replies of discussions. What they say shares 2 MB.
+	// sqlReplies are the first replies of discussions. What they say shares 2 MB. $4 is whether those of people who were banned are among them.
 	sqlReplies = `
 select n.id, n.author_id, n.discussion_id, n.first, n.thread,
 	left(n.body, greatest(1000, least(65536, 2097152 / (count(*) over ())))::integer) as body, n.bytes, n.system, n.internal, n.position, n.refers_to_id, n.created_at, n.updated_at
 from unnest($1::bytea[]) d(id) cross join lateral (
-	select ` + columns + ` from notes n where n.discussion_id = d.id and n.issue_id = $2 and not n.first order by n.created_at, n.id limit $3
+	select ` + columns + ` from notes n where n.discussion_id = d.id and n.issue_id = $2 and not n.first and ($4 or ` + notBanned + `) order by n.created_at, n.id limit $3
 ) n order by n.created_at, n.id`
 
 	// sqlReactions counts the first thousand emoji of an issue and of each of some notes.

@@ -267,3 +267,9 @@ func (s *Service) OnMilestone(ctx context.Context, tx pgx.Tx, e milestone.Event)
 	_, err := tx.Exec(ctx, sqlReplan, e.Merged, e.Milestone.ID)
 	return err
 }
+
+// OnProjectRemoving removes the notes that name commits of a project that goes: nobody could tell any more who may read them.
+func (s *Service) OnProjectRemoving(ctx context.Context, tx pgx.Tx, e project.Removing) error {
+	_, err := tx.Exec(ctx, sqlForgetCommits, e.ProjectID)
+	return err
+}

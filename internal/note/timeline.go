@@ -70,7 +70,7 @@ func (s *Service) Timeline(ctx context.Context, a access.Actor, at AtIssue, req 
 		page.Next = all[len(all)-1].cursor()
 	}
 	page.Items = all
-	if err := s.fillReplies(ctx, at, all); err != nil {
+	if err := s.fillReplies(ctx, a, at, all); err != nil {
 		return page, err
 	}
 	if err := s.fillCommits(ctx, a, at, all); err != nil {
@@ -159,7 +159,7 @@ func (s *Service) changesFrom(ctx context.Context, at AtIssue, from start, most 
 }
 
 // fillReplies adds what discussions were answered with.
-func (s *Service) fillReplies(ctx context.Context, at AtIssue, all []Moment) error {
+func (s *Service) fillReplies(ctx context.Context, a access.Actor, at AtIssue, all []Moment) error {
 	index := map[string]int{}
 	var ids [][]byte
 	for n := range all {
@@ -171,7 +171,7 @@ func (s *Service) fillReplies(ctx context.Context, at AtIssue, all []Moment) err
 	if len(ids) == 0 {
 		return nil
 	}
-	replies, err := postgres.All[Note](ctx, s.deps.DB, sqlReplies, ids, at.Issue.ID, MaxReplies+1)
+	replies, err := postgres.All[Note](ctx, s.deps.DB, sqlReplies, ids, at.Issue.ID, MaxReplies+1, a.Admin())
 	for _, r := range replies {
 		m := &all[index[r.Discussion()]]
 		if len(m.Discussion) > MaxReplies {

@@ -82,6 +82,24 @@ func TestPE02_InternalNotesAreShownToReporters(t *testing.T) {
 	}
 }
 
+func TestPE02_WhatSomebodyBannedRepliedIsNotShown(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door"})
+	first := w.say(t, access.Reporter, i, note.Draft{Body: "It squeaks.", Thread: true})
+	w.say(t, access.Guest, i, note.Draft{Body: "Buy this.", Discussion: first.DiscussionID})
+	reporter := w.in(t, access.Reporter)
+	if !reporter.shows(at(i)).says("It squeaks.", "Buy this.") {
+		t.Error("a reply is not shown")
+	}
+	if _, err := w.DB.Exec(t.Context(), `update users set state = 'banned' where id = $1`, w.people[access.Guest].ID); err != nil {
+		t.Fatal(err)
+	}
+	if s := reporter.shows(at(i)); !s.says("It squeaks.") || s.says("Buy this.") {
+		t.Error("the reply of somebody banned is shown")
+	}
+}
+
 func TestStrangersAreAskedToSignInForTheTalk(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
