@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 
@@ -114,8 +113,8 @@ func (s *Service) CommitText(
 	if tip != "" {
 		draft.Parents = []gitstore.OID{tip}
 	}
-	if draft.Changes, err = changes(ctx, repo, draft.Base); err != nil {
-		return "", err
+	if draft.Changes, err = changes(ctx, repo, draft.Base); err != nil || len(draft.Changes) == 0 {
+		return tip, err
 	}
 	staged, err := repo.Stage(ctx, draft)
 	if err != nil {
@@ -206,8 +205,8 @@ func (t texts) files(ctx context.Context, repo *gitstore.Repo, commit gitstore.O
 		switch kind := e.Mode.Kind(); {
 		case kind == gitstore.TreeKind:
 			continue
-		case kind != gitstore.BlobKind || !utf8.ValidString(e.Path):
-			return nil, &gitstore.RefusedError{Text: "This repository holds files alone, whose names are UTF-8."}
+		case kind != gitstore.BlobKind || gitstore.CheckPath(e.Path) != nil:
+			return nil, &gitstore.RefusedError{Text: "This repository holds files alone, whose names are short and UTF-8."}
 		case len(paths) > t.row.MaxFiles:
 			return paths, nil
 		}

@@ -253,6 +253,7 @@ func TestARepositoryOfAFewFilesHoldsFilesAlone(t *testing.T) {
 	blob := strings.TrimSpace(gitstoretest.Git(t, x.store, repo, "text", "hash-object", "-w", "--stdin"))
 	for name, entry := range map[string]string{
 		"a submodule": "160000 commit 1234567890123456789012345678901234567890\tsub\x00", "a name": "100644 blob " + blob + "\tbad\xff\x00",
+		"a long name": "100644 blob " + blob + "\t" + strings.Repeat("a", 300) + "\x00",
 	} {
 		if err := x.repositories.CheckText(t.Context(), x.actor(access.Developer), x.id, gitstore.RefUpdate{Name: row.Ref(), Old: gitstore.Zero, New: commit(entry)}); err == nil ||
 			!strings.Contains(err.Error(), "holds files alone") {
