@@ -39,7 +39,7 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 			Route: "POST /wikis", Status: http.StatusCreated, MaxBody: maxBody, Summary: "Create a page in the wiki of a {owner}.", ExtraRefusals: ofTier,
 		}, ToWrite, loads[createParams](s), s.handleCreate),
 		owner.With(in, httpapi.Spec{
-			Route: "POST /wikis/attachments", Status: http.StatusCreated, Streams: true, Summary: "Attach a file to the wiki of a {owner}.",
+			Route: "POST /wikis/attachments", Status: http.StatusCreated, Streams: true, Limit: "project_uploads", Summary: "Attach a file to the wiki of a {owner}.",
 			Note: "The file is the part `file` of a multipart body.", ExtraRefusals: ofTier,
 		}, ToWrite, loads[attachParams](s), s.handleAttach),
 		owner.With(in, httpapi.Spec{Route: "GET /wikis/{slug}", Summary: "Show a page of the wiki of a {owner}.", ExtraRefusals: ofTier}, ToRead, loads[getParams](s), s.handleGet),

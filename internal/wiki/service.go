@@ -318,11 +318,24 @@ func (s *Service) Update(ctx context.Context, by access.Actor, of bus.Entity, sl
 		}
 		if c.Content != nil {
 			change.Content = []byte(*c.Content)
-		} else if change.From == "" {
-			return nil, nil
+		}
+		if same, err := unchanged(ctx, repo, was, c.Content); err != nil || (same && change.From == "") {
+			return nil, err
 		}
 		return []gitstore.Change{change}, nil
 	})
+}
+
+// unchanged reports whether a page says already what it shall say; nil: what it says.
+func unchanged(ctx context.Context, repo *gitstore.Repo, was *Page, content *string) (bool, error) {
+	if content == nil {
+		return true, nil
+	}
+	text, err := repo.Blob(ctx, was.ID, int64(len(*content)))
+	if errors.Is(err, gitstore.ErrTooLarge) {
+		return false, nil
+	}
+	return string(text) == *content, repository.Found(err, "Wiki Page")
 }
 
 func (s *Service) checkChange(c Change) error {

@@ -145,6 +145,14 @@ func TestAPageChangesMovesAndGoes(t *testing.T) {
 		t.Errorf("told of %v", actions)
 	}
 	log := w.log(t)
+	for _, nothing := range []object{{"content": "three"}, {"title": "/d"}, {"content": "three", "title": "d", "format": "org"}} {
+		if got := update("d", nothing); *got.Content != "three" {
+			t.Errorf("what changes nothing makes it %+v", got)
+		}
+	}
+	if after := w.log(t); len(after) != len(log) || len(w.happened()) != 0 {
+		t.Errorf("what changes nothing is %q", after)
+	}
 	for _, said := range []string{"role-30 created page: a", "role-30 updated page: a", "role-30 moved page: b c"} {
 		if !slices.Contains(log, said) {
 			t.Errorf("no commit says %q: %q", said, log)
