@@ -41,6 +41,7 @@ var rates = map[string]rate{
 	"members_delete":                          {period: time.Minute, setting: func(s *Settings) int { return s.MembersDeleteLimit }},
 	"pipelines_create":                        {period: time.Minute, setting: func(s *Settings) int { return s.PipelineLimitPerProjectUserSHA }},
 	"project_uploads":                         {period: time.Hour, fixed: 300},
+	"snippets_create":                         {period: time.Hour, fixed: 300},
 	"play_pipeline_schedule":                  {period: time.Minute, fixed: 1},
 	"project_testing_hook":                    {period: time.Minute, fixed: 5},
 	"group_testing_hook":                      {period: time.Minute, fixed: 5},

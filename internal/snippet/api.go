@@ -37,7 +37,7 @@ func (s *Service) personal() []httpapi.Endpoint {
 		httpapi.Do(httpapi.Spec{Route: "GET /snippets/public", Needs: access.SignIn, Summary: "List the public snippets of all people."}, s.handlePublic),
 		httpapi.Do(httpapi.Spec{Route: "GET /snippets/all", Needs: access.SignIn, Summary: "List all snippets that one may read."}, s.handleAll),
 		httpapi.Do(httpapi.Spec{
-			Route: "POST /snippets", Needs: access.SignIn, Status: http.StatusCreated, MaxBody: maxBody, Summary: "Create a snippet of one's own.",
+			Route: "POST /snippets", Needs: access.SignIn, Status: http.StatusCreated, MaxBody: maxBody, Limit: "snippets_create", Summary: "Create a snippet of one's own.",
 			ExtraRefusals: "external users",
 		}, s.handleCreate),
 		httpapi.On(httpapi.Spec{Route: "GET " + one, Needs: access.Anyone, Summary: "Show a snippet."}, s.load, s.handleGet),
@@ -62,7 +62,7 @@ func (s *Service) ofProjects() []httpapi.Endpoint {
 	return []httpapi.Endpoint{
 		project.On(s.deps.Projects, httpapi.Spec{Route: "GET " + inAll, Needs: access.ListSnippets, Summary: "List the snippets of a project."}, s.handleListIn),
 		project.On(s.deps.Projects, httpapi.Spec{
-			Route: "POST " + inAll, Needs: access.CreateSnippets, Status: http.StatusCreated, MaxBody: maxBody, Summary: "Create a snippet in a project.",
+			Route: "POST " + inAll, Needs: access.CreateSnippets, Status: http.StatusCreated, MaxBody: maxBody, Limit: "snippets_create", Summary: "Create a snippet in a project.",
 		}, s.handleCreateIn),
 		project.On(s.deps.Projects, httpapi.Spec{Route: "GET " + inOne, Needs: access.ReadSnippets, Summary: "Show a snippet of a project."}, s.handleGetIn),
 		project.On(s.deps.Projects, httpapi.Spec{

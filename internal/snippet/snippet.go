@@ -9,6 +9,7 @@
 package snippet
 
 import (
+	"path"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -150,6 +151,13 @@ func checkEdits(files []File, maxBytes int) error {
 			}
 		default:
 			return errEdits
+		}
+	}
+	for file, is := range made {
+		for dir := path.Dir(file); is && dir != "." && dir != "/"; dir = path.Dir(dir) {
+			if made[dir] {
+				return refused("%s is a file and cannot be a folder, too", dir)
+			}
 		}
 	}
 	if total > maxBytes {

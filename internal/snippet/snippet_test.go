@@ -236,6 +236,7 @@ func TestWhatASnippetMayNotBe(t *testing.T) {
 		`{"error":"files[1][file_path] should be a valid file path"}`:                    {"title": "x", "files": []object{{"file_path": "a", "content": "x"}, {"file_path": ".git/x", "content": "x"}}},
 		`{"message":{"error":"Title is too long (maximum is 255 characters)"}}`:          {"title": strings.Repeat("ü", 256), "files": file},
 		`{"message":{"error":"Snippet files count can't exceed 10"}}`:                    {"title": "x", "files": eleven},
+		`{"message":{"error":"a/b is a file and cannot be a folder, too"}}`:              {"title": "x", "files": []object{{"file_path": "a/b/c/d", "content": "x"}, {"file_path": "a/b", "content": "y"}}},
 		`{"message":{"error":"A file with this name already exists"}}`:                   {"title": "x", "files": []object{{"file_path": "a", "content": "x"}, {"file_path": "a", "content": "y"}}},
 	} {
 		mine.Do(t, "POST", "/snippets", body).Want(t, http.StatusBadRequest, want)

@@ -109,7 +109,7 @@ type table struct {
 func New(d Deps) *Server {
 	s := &Server{
 		deps: d, origins: http.NewCrossOriginProtection(),
-		kit: page.New(page.Deps{Box: d.Box, ExternalURL: d.ExternalURL, Names: d.Names, Clock: d.Clock, Log: d.Log}),
+		kit: page.New(page.Deps{Box: d.Box, ExternalURL: d.ExternalURL, Names: d.Names, Throttle: d.Throttle, Clock: d.Clock, Log: d.Log}),
 	}
 	// A proxy may have changed the Host that the origin is compared with.
 	if err := s.origins.AddTrustedOrigin(d.ExternalURL.Scheme + "://" + d.ExternalURL.Host); err != nil {
@@ -147,7 +147,7 @@ func (d Deps) areas() areas {
 		overview: overview.Deps{Users: d.Users, Groups: d.Groups, Projects: d.Projects, Members: d.Members, Pipelines: d.Pipelines, Uploads: d.Uploads},
 		planning: planning.Deps{
 			Users: d.Users, Labels: d.Labels, Milestones: d.Milestones, Templates: d.Templates, Issues: d.Issues, Notes: d.Notes, Boards: d.Boards,
-			Todos: d.Todos, Markdown: d.Markdown, Settings: d.Settings, Throttle: d.Throttle,
+			Todos: d.Todos, Markdown: d.Markdown, Settings: d.Settings,
 		},
 		texts: texts.Deps{Projects: d.Projects, Wikis: d.Wikis, Snippets: d.Snippets, Markdown: d.Markdown},
 	}

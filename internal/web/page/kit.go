@@ -13,6 +13,7 @@ import (
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/fairshare"
 	"stithy/internal/platform/secretbox"
 )
 
@@ -21,6 +22,7 @@ type Deps struct {
 	Box         *secretbox.Box // seals what travels in cookies
 	ExternalURL *url.URL
 	Names       wire.Names
+	Throttle    httpapi.Throttle
 	Clock       clock.Clock
 	Log         *slog.Logger
 }
@@ -32,18 +34,20 @@ type Kit struct {
 	Clock       clock.Clock
 	Secure      bool // the external URL is https
 
-	box    *secretbox.Box
-	log    *slog.Logger
-	base   string
-	assets assetFiles
-	lists  map[List][]Page
+	box      *secretbox.Box
+	throttle httpapi.Throttle
+	large    *fairshare.Slots // of pages that take much memory until their readers have them
+	log      *slog.Logger
+	base     string
+	assets   assetFiles
+	lists    map[List][]Page
 }
 
 // New makes a kit.
 func New(d Deps) *Kit {
 	return &Kit{
 		ExternalURL: d.ExternalURL, Names: d.Names, Clock: d.Clock, Secure: d.ExternalURL.Scheme == "https",
-		box: d.Box, log: d.Log, base: d.ExternalURL.EscapedPath(), assets: newAssets(), lists: map[List][]Page{},
+		box: d.Box, throttle: d.Throttle, large: fairshare.New(largePages, largePages), log: d.Log, base: d.ExternalURL.EscapedPath(), assets: newAssets(), lists: map[List][]Page{},
 	}
 }
 

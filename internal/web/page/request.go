@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/a-h/templ"
@@ -25,6 +26,14 @@ const (
 	maxLarge   = 4 << 20  // of a form that holds texts as large as those of a repository
 	maxStrange = 32 << 10 // of a form that somebody sends who is not signed in
 	maxQuery   = 16 << 10
+)
+
+// A page that is large stays in memory until the browser has read it, so that at most largePages are sent at once, and one caller may have at most
+// half of them.
+const (
+	largePage  = 512 << 10 // bytes; pages above this are large
+	largePages = 32
+	largeWait  = time.Second
 )
 
 // ErrAnswered ends a request that was answered already.
@@ -143,12 +152,30 @@ func (x *Request) Show(status int, l Layout, body templ.Component) error {
 	if err := document(v, body).Render(context.WithoutCancel(x.Context()), &out); err != nil {
 		return err
 	}
+	if out.Len() > largePage {
+		ctx, cancel := context.WithTimeout(x.Context(), largeWait)
+		defer cancel()
+		release, err := x.large.Take(ctx, "")
+		if err != nil {
+			return fault.New(fault.TooMany)
+		}
+		defer release()
+	}
 	x.Headers()
 	forgetFlash(x)
 	x.W.Header().Set("Content-Type", "text/html; charset=utf-8")
 	x.W.WriteHeader(status)
 	if x.R.Method != http.MethodHead {
 		_, _ = x.W.Write(out.Bytes())
+	}
+	return nil
+}
+
+// Within refuses what is done more often than a limit of the instance allows: it is the one that the API counts, too.
+func (x *Request) Within(limit string) error {
+	rule, on := x.throttle.Limits.Endpoint(limit, x.Actor)
+	if on && x.throttle.Over(x.Context(), x.W, rule, x.Actor.ID(), x.Address) {
+		return ErrAnswered
 	}
 	return nil
 }

@@ -194,3 +194,30 @@ func TestTheNextPartOfAListKeepsTheFiltersThatAreThere(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// A large page is in memory until its reader has it: somebody who does not read leaves room for others.
+func TestDO08_FewLargePagesAreSentAtOnce(t *testing.T) {
+	t.Parallel()
+	x, _ := sent(nil)
+	show := func(body string) (int, error) {
+		w := httptest.NewRecorder()
+		y := x.NewRequest(w, httptest.NewRequest(http.MethodGet, "/page", nil))
+		err := y.Show(http.StatusOK, Layout{Title: "Large"}, templ.Raw(body))
+		return w.Body.Len(), err
+	}
+	large := strings.Repeat("a", largePage)
+	if n, err := show(large); n < largePage || err != nil {
+		t.Fatalf("%d %v", n, err)
+	}
+	for range largePages {
+		if _, err := x.large.Take(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := show(large); n > 0 || !fault.Is(err, fault.TooMany) {
+		t.Errorf("one more: %d %v", n, err)
+	}
+	if n, err := show("small"); n == 0 || err != nil {
+		t.Errorf("a small one: %d %v", n, err)
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"stithy/internal/issue"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
-	"stithy/internal/kit/httpapi"
 	"stithy/internal/label"
 	"stithy/internal/markdown"
 	"stithy/internal/milestone"
@@ -37,7 +36,6 @@ type Deps struct {
 	Todos      *todo.Service
 	Markdown   *markdown.Service
 	Settings   *setting.Service
-	Throttle   httpapi.Throttle
 }
 
 const (
@@ -174,12 +172,3 @@ const maxNumber = 1<<31 - 1
 
 // below is the path of what has a number.
 func below(list string, n int) string { return list + "/" + strconv.Itoa(n) }
-
-// within refuses what is done more often than a limit of the instance allows: it is the one that the API counts, too.
-func (d Deps) within(x *page.Request, limit string) error {
-	rule, on := d.Settings.Endpoint(limit, x.Actor)
-	if on && d.Throttle.Over(x.Context(), x.W, rule, x.Actor.ID(), x.Address) {
-		return page.ErrAnswered
-	}
-	return nil
-}

@@ -248,6 +248,9 @@ func (x *snippetRequest) create(d *draft) (at snippet.Place, err error) {
 	if err != nil {
 		return at, err
 	}
+	if err := x.Within("snippets_create"); err != nil {
+		return at, err
+	}
 	return x.deps.Snippets.Create(x.Context(), x.Actor, x.project, snippet.Draft{
 		Title: d.title, Description: d.describe(), Visibility: level, Files: files, UserAgent: x.R.UserAgent(),
 	})
