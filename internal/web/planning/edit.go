@@ -199,7 +199,7 @@ func showCreate(x *request, code int, form *page.Form) error {
 }
 
 func createIssue(x *request) error {
-	if err := x.deps.within(x.Request.Request, "issues_create"); err != nil {
+	if err := x.Within("issues_create"); err != nil {
 		return err
 	}
 	s, err := readSent(x)
@@ -225,14 +225,15 @@ func createIssue(x *request) error {
 }
 
 func showEdit(x *request, f found) error {
-	form, err := editForm(x, f)
+	form, err := editForm(x, f, digest(f.Issue))
 	if err != nil {
 		return err
 	}
 	return editPage(x, f, http.StatusOK, form)
 }
 
-func editForm(x *request, f found) (*page.Form, error) {
+// editForm is the form of an issue, for somebody who has seen the texts that a digest names.
+func editForm(x *request, f found, seen string) (*page.Form, error) {
 	if !f.rights.Edit {
 		return nil, fault.New(fault.NotFound)
 	}
@@ -240,7 +241,7 @@ func editForm(x *request, f found) (*page.Form, error) {
 	if f.Description != nil {
 		v.description = *f.Description
 	}
-	form := x.NewForm(f.path(x, ""), "Save", textFields(v)...).With("seen", digest(f.Issue))
+	form := x.NewForm(f.path(x, ""), "Save", textFields(v)...).With("seen", seen)
 	if !f.rights.Plan {
 		return form, nil
 	}
@@ -321,7 +322,8 @@ func updateIssue(x *request) error {
 		return fault.New(fault.NotFound)
 	}
 	s, err := readSent(x)
-	if seen := x.Form.Get("seen"); err == nil && seen != "" && seen != digest(f.Issue) {
+	seen := x.Form.Get("seen")
+	if err == nil && seen != "" && seen != digest(f.Issue) {
 		err = fault.WithMessage(fault.Conflict, "Somebody changed the title or the description meanwhile. "+
 			"Copy what you wrote, open the issue again and look at both.")
 	}
@@ -331,7 +333,7 @@ func updateIssue(x *request) error {
 	if err == nil {
 		return x.Done(f.path(x, ""), "Issue saved.")
 	}
-	form, formErr := editForm(x, f)
+	form, formErr := editForm(x, f, seen)
 	if formErr != nil {
 		return formErr
 	}

@@ -125,8 +125,11 @@ func TestAFormThatIsOlderThanTheIssueIsRefused(t *testing.T) {
 	_, rest, _ := strings.Cut(b.shows(at(i)+"/edit").text, `name="seen" value="`)
 	seen, _, _ := strings.Cut(rest, `"`)
 	w.change(t, i, issue.Change{Description: new(new("Better words."))})
-	if s := b.post(at(i), "title", "Mine", "seen", seen); s.Code != http.StatusUnprocessableEntity || !s.says("Somebody changed the title or the description meanwhile") {
-		t.Errorf("%d", s.Code)
+	for range 2 { // who presses the button again has seen no more
+		s := b.post(at(i), "title", "Mine", "seen", seen)
+		if s.Code != http.StatusUnprocessableEntity || !s.says("Somebody changed the title or the description meanwhile", `name="seen" value="`+seen+`"`) {
+			t.Errorf("%d", s.Code)
+		}
 	}
 	if !b.shows(at(i)).says("Better words.", "Mend the door") {
 		t.Error("it was changed all the same")
