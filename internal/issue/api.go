@@ -150,7 +150,7 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 		}, s.handleRemoveLink),
 	}, owner.On(s.deps.Owners, httpapi.Spec{
 		Route: "GET /milestones/{milestone_id:digits}/issues", Summary: "List the issues of a milestone of a {owner}.",
-	}, owner.Needs{Group: access.ReadGroupMilestones, Project: access.ReadProjectMilestones}, s.handleListOfMilestone))
+	}, owner.Needs{Group: access.ReadGroupMilestones, Project: access.ReadProjectMilestones}, s.handleListOfMilestone), s.deps.Labels.Lists(s.countOfLabels))
 }
 
 type idParams struct {

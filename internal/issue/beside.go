@@ -9,6 +9,7 @@ import (
 	"stithy/internal/kit/paging"
 	"stithy/internal/label"
 	"stithy/internal/milestone"
+	"stithy/internal/owner"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
 	"stithy/internal/user"
@@ -86,12 +87,45 @@ func (s *Service) CountUpTo(ctx context.Context, by access.Actor, in Scope, f Fi
 		if err != nil || empty {
 			return c, err
 		}
-		sql, args := l.found(paging.Request{OrderBy: "created_at", Desc: true, Page: 1}, most).CountSQL(most)
-		if *state.count, err = postgres.Value[int](ctx, s.deps.DB, sql, args...); err != nil {
+		if *state.count, err = s.count(ctx, l, most); err != nil {
 			return c, err
 		}
 	}
 	return c, nil
+}
+
+func (s *Service) count(ctx context.Context, l *listing, most int) (int, error) {
+	sql, args := l.found(paging.Request{}, most).CountSQL(most)
+	return postgres.Value[int](ctx, s.deps.DB, sql, args...)
+}
+
+// maxOfLabel is how far the issues of a label are counted where many labels are listed.
+const maxOfLabel = 1000
+
+// countOfLabels counts the issues of each of some labels that an actor may read in an owner, each state as far as maxOfLabel.
+func (s *Service) countOfLabels(ctx context.Context, by access.Actor, in *owner.Owner, labels []int64) (map[int64]label.Counts, error) {
+	counts := map[int64]label.Counts{}
+	if in.Project != nil && !access.Holds(by, access.ReadIssues, in.Project.Target()) {
+		return counts, nil
+	}
+	l, empty, err := s.listing(ctx, by, Scope{Project: in.Project, Group: in.Group}, Filter{})
+	if err != nil || empty {
+		return counts, err
+	}
+	for _, id := range labels {
+		l.labels = [][]int64{{id}}
+		var c label.Counts
+		l.Closed = new(false)
+		if c.Opened, err = s.count(ctx, l, maxOfLabel); err != nil {
+			return nil, err
+		}
+		l.Closed = new(true)
+		if c.Closed, err = s.count(ctx, l, maxOfLabel); err != nil {
+			return nil, err
+		}
+		counts[id] = c
+	}
+	return counts, nil
 }
 
 // Subscribed reports whether a person hears of what happens to an issue.

@@ -822,3 +822,49 @@ func TestDO05_APageOfIssuesHoldsABoundedText(t *testing.T) {
 		t.Errorf("a page holds %d bytes of descriptions", shown)
 	}
 }
+
+func TestLabelsAreListedWithTheIssuesThatTheirReaderSees(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	in, inGroup := fmt.Sprintf("/projects/%d", w.project.ID), fmt.Sprintf("/groups/%d/labels", w.group.ID)
+	w.As(t, w.root).Do(t, "POST", inGroup, map[string]any{"name": "common", "color": "#112233"}).WantStatus(t, http.StatusCreated)
+	w.As(t, w.root).Do(t, "POST", in+"/labels", map[string]any{"name": "unused", "color": "#112233"}).WantStatus(t, http.StatusCreated)
+	w.create(t, "a", map[string]any{"labels": "common,own"})
+	w.create(t, "b", map[string]any{"labels": "common", "confidential": true})
+	w.change(t, w.root, w.create(t, "c", map[string]any{"labels": "common"}), map[string]any{"state_event": "close"})
+	beside := projecttest.New(t, w.DB, w.group.ID, projecttest.Visible(access.Private))
+	w.createAs(t, w.root, beside, "d", map[string]any{"labels": "common"})
+	type counted struct {
+		Name   string
+		Opened *int `json:"open_issues_count"`
+		Closed *int `json:"closed_issues_count"`
+	}
+	for _, c := range []struct {
+		fact string
+		by   *httpapitest.Client
+		at   string
+		want map[string][2]int
+	}{
+		{"an administrator in the project", w.As(t, w.root), in + "/labels", map[string][2]int{"common": {2, 1}, "own": {1, 0}, "unused": {}}},
+		{"an administrator in the group", w.As(t, w.root), inGroup, map[string][2]int{"common": {3, 1}}},
+		{"a stranger in the project", w.As(t, w.stranger), in + "/labels", map[string][2]int{"common": {1, 1}, "own": {1, 0}, "unused": {}}},
+		{"a stranger in the group", w.As(t, w.stranger), inGroup, map[string][2]int{"common": {1, 1}}},
+	} {
+		got := map[string][2]int{}
+		for _, l := range httpapitest.JSON[[]counted](t, c.by.Do(t, "GET", c.at+"?with_counts=true", nil).WantStatus(t, http.StatusOK)) {
+			got[l.Name] = [2]int{*l.Opened, *l.Closed}
+		}
+		if !maps.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.fact, got, c.want)
+		}
+	}
+	w.As(t, w.root).Do(t, "PUT", in, map[string]any{"issues_access_level": "private"}).WantStatus(t, http.StatusOK)
+	for _, l := range httpapitest.JSON[[]counted](t, w.As(t, w.stranger).Do(t, "GET", in+"/labels?with_counts=true", nil).WantStatus(t, http.StatusOK)) {
+		if *l.Opened != 0 || *l.Closed != 0 {
+			t.Errorf("issues that the reader does not see are counted: %+v", l)
+		}
+	}
+	if l := httpapitest.JSON[[]counted](t, w.As(t, w.root).Do(t, "GET", in+"/labels", nil)); l[0].Opened != nil {
+		t.Errorf("unasked: %+v", l)
+	}
+}

@@ -407,7 +407,7 @@ func (l *listing) found(req paging.Request, most int) *postgres.List {
 
 // sought reports whether how best to find the issues depends on what is asked for.
 func (l *listing) sought() bool {
-	return l.Search != "" || len(l.Labels) > 0 || len(l.AssigneeIDs) > 0 || len(l.AuthorIDs) > 0 || l.Milestone != nil || l.MilestoneID != 0 ||
+	return l.Search != "" || len(l.labels) > 0 || len(l.AssigneeIDs) > 0 || len(l.AuthorIDs) > 0 || l.Milestone != nil || l.MilestoneID != 0 ||
 		l.CreatedAfter != nil || l.CreatedBefore != nil || l.UpdatedAfter != nil || l.UpdatedBefore != nil || l.Marked.any()
 }
 

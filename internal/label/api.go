@@ -29,8 +29,6 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 	in := s.deps.Owners
 	return slices.Concat(
 		[]httpapi.Endpoint{
-			owner.OnGroup(in, httpapi.Spec{Route: "GET /labels", Summary: "List the labels of a {owner}."}, toRead.Group, s.handleListOfGroup),
-			owner.OnProject(in, httpapi.Spec{Route: "GET /labels", Summary: "List the labels of a {owner}."}, toRead.Project, s.handleListOfProject),
 			owner.OnGroup(in, httpapi.Spec{
 				Route: "PUT /labels/{label_id}", Summary: "Change a label of a {owner}.",
 			}, toManage.Group, s.handleUpdateOfGroup),
@@ -72,6 +70,49 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 	)
 }
 
+// Counts is how many issues carry a label.
+type Counts struct{ Opened, Closed int }
+
+// Counter counts the issues of each of some labels that an actor may read in an owner.
+type Counter func(ctx context.Context, by access.Actor, in *owner.Owner, labels []int64) (map[int64]Counts, error)
+
+// Lists are the endpoints that list labels. What carries them is counted by a room above this one.
+func (s *Service) Lists(count Counter) []httpapi.Endpoint {
+	spec := httpapi.Spec{Route: "GET /labels", Summary: "List the labels of a {owner}."}
+	return []httpapi.Endpoint{
+		owner.OnGroup(s.deps.Owners, spec, toRead.Group, func(ctx context.Context, call httpapi.Call[*owner.Owner, groupListParams]) (httpapi.List[labelForm], error) {
+			p := call.Params
+			f := Filter{Search: p.Search, Ancestors: p.Ancestors, Descendants: p.Descendants, Projects: !p.OnlyGroup}
+			return show(ctx, s, call.Actor, call.Subject, p.listParams, f, count, presentOfGroup)
+		}),
+		owner.OnProject(s.deps.Owners, spec, toRead.Project, func(ctx context.Context, call httpapi.Call[*owner.Owner, listParams]) (httpapi.List[projectLabelForm], error) {
+			p := call.Params
+			return show(ctx, s, call.Actor, call.Subject, p, Filter{Search: p.Search, Ancestors: p.Ancestors}, count, presentOfProject)
+		}),
+	}
+}
+
+func show[Form any](
+	ctx context.Context, s *Service, by access.Actor, in *owner.Owner, p listParams, f Filter, count Counter, present func(Seen, *countsForm) Form,
+) (none httpapi.List[Form], _ error) {
+	req, err := p.Request()
+	if err != nil {
+		return none, err
+	}
+	page, err := s.List(ctx, by, in, f, req)
+	if err != nil || !p.WithCounts {
+		return httpapi.ListOf(req, page, func(l Seen) Form { return present(l, nil) }), err
+	}
+	ids := make([]int64, len(page.Items))
+	for n, l := range page.Items {
+		ids[n] = l.ID
+	}
+	counts, err := count(ctx, by, in, ids)
+	return httpapi.ListOf(req, page, func(l Seen) Form {
+		return present(l, &countsForm{OpenIssues: counts[l.ID].Opened, ClosedIssues: counts[l.ID].Closed})
+	}), err
+}
+
 // labelForm is a label of a group on the wire.
 type labelForm struct {
 	Details
@@ -108,7 +149,7 @@ func details(l Label) Details {
 	return d
 }
 
-// countsForm is how much carries a label.
+// countsForm is how much carries a label. There are no merge requests yet.
 type countsForm struct {
 	OpenIssues        int `json:"open_issues_count"`
 	ClosedIssues      int `json:"closed_issues_count"`
@@ -122,16 +163,12 @@ type projectLabelForm struct {
 	IsProjectLabel bool `json:"is_project_label"`
 }
 
-// presentOfGroup shows a label in a group. Nobody counts yet what carries it, so all counts are 0.
-func presentOfGroup(l Seen, counts bool) labelForm {
-	form := labelForm{Details: details(l.Label), Subscribed: l.Subscribed}
-	if counts {
-		form.countsForm = &countsForm{}
-	}
-	return form
+// presentOfGroup shows a label in a group, with what carries it if that was counted.
+func presentOfGroup(l Seen, counts *countsForm) labelForm {
+	return labelForm{Details: details(l.Label), countsForm: counts, Subscribed: l.Subscribed}
 }
 
-func presentOfProject(l Seen, counts bool) projectLabelForm {
+func presentOfProject(l Seen, counts *countsForm) projectLabelForm {
 	return projectLabelForm{labelForm: presentOfGroup(l, counts), Priority: l.Priority, IsProjectLabel: l.ProjectID != nil}
 }
 
@@ -144,59 +181,37 @@ func present(o *owner.Owner, l *Seen, err error) (form ownerLabelForm, _ error) 
 	case err != nil:
 		return form, err
 	case o.Project != nil:
-		return form.Other(presentOfProject(*l, false)), nil
+		return form.Other(presentOfProject(*l, nil)), nil
 	}
-	return form.One(presentOfGroup(*l, false)), nil
+	return form.One(presentOfGroup(*l, nil)), nil
 }
 
 func oneOfGroup(l *Seen, err error) (labelForm, error) {
 	if err != nil {
 		return labelForm{}, err
 	}
-	return presentOfGroup(*l, false), nil
+	return presentOfGroup(*l, nil), nil
 }
 
 func oneOfProject(l *Seen, err error) (projectLabelForm, error) {
 	if err != nil {
 		return projectLabelForm{}, err
 	}
-	return presentOfProject(*l, false), nil
+	return presentOfProject(*l, nil), nil
 }
 
 type listParams struct {
 	owner.Ref
-	WithCounts bool   `param:"with_counts" doc:"Also show how many issues and merge requests have the label"`
+	WithCounts bool   `param:"with_counts" doc:"Also show how many issues and merge requests have the label, each counted up to 1,000"`
 	Ancestors  bool   `param:"include_ancestor_groups" default:"true" doc:"Also labels of groups above"`
 	Search     string `param:"search" doc:"Only labels whose name or description holds this"`
 	httpapi.Paging
-}
-
-func (s *Service) handleListOfProject(ctx context.Context, call httpapi.Call[*owner.Owner, listParams]) (httpapi.List[projectLabelForm], error) {
-	p := call.Params
-	req, err := p.Request()
-	if err != nil {
-		return httpapi.List[projectLabelForm]{}, err
-	}
-	page, err := s.List(ctx, call.Actor, call.Subject, Filter{Search: p.Search, Ancestors: p.Ancestors}, req)
-	return httpapi.ListOf(req, page, func(l Seen) projectLabelForm { return presentOfProject(l, p.WithCounts) }), err
 }
 
 type groupListParams struct {
 	listParams
 	Descendants bool `param:"include_descendant_groups" doc:"Also labels of groups below"`
 	OnlyGroup   bool `param:"only_group_labels" default:"true" doc:"No labels of projects"`
-}
-
-func (s *Service) handleListOfGroup(ctx context.Context, call httpapi.Call[*owner.Owner, groupListParams]) (httpapi.List[labelForm], error) {
-	p := call.Params
-	req, err := p.Request()
-	if err != nil {
-		return httpapi.List[labelForm]{}, err
-	}
-	page, err := s.List(ctx, call.Actor, call.Subject, Filter{
-		Search: p.Search, Ancestors: p.Ancestors, Descendants: p.Descendants, Projects: !p.OnlyGroup,
-	}, req)
-	return httpapi.ListOf(req, page, func(l Seen) labelForm { return presentOfGroup(l, p.WithCounts) }), err
 }
 
 type labelRef struct {
