@@ -20,6 +20,7 @@ type burnup struct {
 	All, Closed string // lines, as paths of SVG
 	Area        string // below the line of the closed ones
 	Label       string // the same in words
+	Caption     string // what the lines are
 	From, Until string // what the axis begins and ends with
 }
 
@@ -58,6 +59,7 @@ func drawBurnup(days []issue.Day, m *milestone.Milestone, today time.Time) *burn
 		All: line(func(d issue.Day) int { return d.All }), Closed: closed, Area: closed + fmt.Sprintf("V%dH0z", burnupHeight),
 		Label: fmt.Sprintf("Issues from %s to %s: the first %d on %s, now %d, of which %d are closed",
 			from.Format(form), until.Format(form), days[0].All, days[0].Date.Format(form), last.All, last.Closed),
-		From: from.Format(form), Until: until.Format(form),
+		Caption: fmt.Sprintf("the upper line is all of them, now %d, the lower one those that are closed, now %d", last.All, last.Closed),
+		From:    from.Format(form), Until: until.Format(form),
 	}
 }

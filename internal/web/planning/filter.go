@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -51,10 +52,10 @@ const (
 // readFilter reads what is asked for. The search knows key:value, as label:bug; what it finds there counts as if it were sent apart.
 func readFilter(form url.Values) (filter, error) {
 	f := filter{
-		State: form.Get("state"), Labels: slices.Clone(form[labelParam]), Milestone: form.Get("milestone_title"),
+		State: form.Get("state"), Labels: slices.Concat(form[labelParam], form["label_name"]), Milestone: form.Get("milestone_title"),
 		Author: form.Get("author_username"), Assignee: strings.TrimSpace(form.Get("assignee")), Sort: form.Get("sort"),
 	}
-	if name := form.Get("assignee_username"); name != "" {
+	if name := cmp.Or(form.Get("assignee_username"), form.Get("assignee_username[]")); name != "" {
 		f.Assignee = "@" + name
 	}
 	if id := strings.ToLower(form.Get("assignee_id")); id == "none" || id == "any" {
