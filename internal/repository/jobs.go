@@ -78,10 +78,10 @@ func (s *Service) Register(r *jobqueue.Registry) {
 }
 
 // SettlePending finishes what a process that died left half done: of every
-// pending push that no process works on any more it notes which refs moved.
+// pending push that no process works on any more it notes which refs moved. One
+// that cannot be settled is tried again the next time, and keeps no other waiting.
 func (s *Service) SettlePending(ctx context.Context) error {
 	var after int64
-	var failed error
 	for {
 		pending, err := postgres.All[Push](ctx, s.deps.DB, sqlPending, after, settleBatch)
 		if err != nil {
@@ -89,13 +89,15 @@ func (s *Service) SettlePending(ctx context.Context) error {
 		}
 		for _, push := range pending {
 			after = push.ID
-			// One repository that cannot be read keeps no other waiting.
 			if err := s.settleLost(ctx, push); err != nil {
-				failed = errors.Join(failed, err)
+				if ctx.Err() != nil {
+					return err
+				}
+				s.deps.Log.Error("a push cannot be settled", "push_id", push.ID, "error", err.Error())
 			}
 		}
 		if len(pending) < settleBatch {
-			return failed
+			return nil
 		}
 	}
 }
