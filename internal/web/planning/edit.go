@@ -304,10 +304,15 @@ func editPage(x *request, f found, code int, form *page.Form) error {
 }
 
 // digest names the texts of an issue, so that a form knows whether they are still those that it began with.
-func digest(i *issue.Issue) string {
-	text := i.Title + "\x00"
-	if i.Description != nil {
-		text += *i.Description
+func digest(i *issue.Issue) string { return digestOf(i.Title, i.Description) }
+
+func digestOf(title string, description *string, more ...string) string {
+	text := title + "\x00"
+	if description != nil {
+		text += *description
+	}
+	for _, m := range more {
+		text += "\x00" + m
 	}
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])

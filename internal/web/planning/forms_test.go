@@ -136,6 +136,33 @@ func TestAFormThatIsOlderThanTheIssueIsRefused(t *testing.T) {
 	}
 }
 
+func TestAFormThatIsOlderThanTheMilestoneIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	const list, own = home + "/-/milestones", home + "/-/milestones/1"
+	b := w.in(t, access.Reporter)
+	b.done(list, "title", "1.0", "description", "Words.")
+	seenNow := func() string {
+		_, rest, _ := strings.Cut(b.shows(own+"/edit").text, `name="seen" value="`)
+		seen, _, _ := strings.Cut(rest, `"`)
+		return seen
+	}
+	for _, other := range [][]string{{"title", "1.0", "description", "Better words."}, {"title", "1.1", "description", "Better words."}, {"title", "1.1", "description", "Better words.", "due_date", "2030-01-01"}} {
+		seen := seenNow()
+		b.done(own, other...)
+		for range 2 {
+			s := b.post(own, "title", "Mine", "description", "Mine", "seen", seen)
+			if s.Code != http.StatusUnprocessableEntity || !s.says("Somebody changed this milestone meanwhile", `name="seen" value="`+seen+`"`) {
+				t.Errorf("%v: %d", other, s.Code)
+			}
+		}
+	}
+	if !b.shows(own).says("1.1", "Better words.", "1 January 2030") {
+		t.Error("it was changed all the same")
+	}
+	b.done(own, "title", "Mine", "seen", seenNow())
+}
+
 func TestLabelsAreMadeChangedAndDeletedOnTheirPage(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

@@ -323,7 +323,15 @@ func editMilestone(x *ownerRequest) error {
 		return err
 	}
 	own := below(milestonesPath, m.IID)
-	return showMilestoneForm(x, http.StatusOK, "Edit milestone", own, x.NewForm(x.at(own), "Save", milestoneFields(m)...))
+	return showMilestoneForm(x, http.StatusOK, "Edit milestone", own, milestoneForm(x, m, milestoneDigest(m)))
+}
+
+// milestoneDigest names what a form of a milestone holds, as digest does of an issue.
+func milestoneDigest(m *milestone.Milestone) string { return digestOf(m.Title, m.Description, days(m)) }
+
+// milestoneForm is the form of a milestone, for somebody who has seen what a digest names.
+func milestoneForm(x *ownerRequest, m *milestone.Milestone, seen string) *page.Form {
+	return x.NewForm(x.at(below(milestonesPath, m.IID)), "Save", milestoneFields(m)...).With("seen", seen)
 }
 
 func updateMilestone(x *ownerRequest) error {
@@ -333,6 +341,10 @@ func updateMilestone(x *ownerRequest) error {
 	}
 	own := below(milestonesPath, m.IID)
 	d, err := sentMilestone(x)
+	seen := x.Form.Get("seen")
+	if err == nil && seen != "" && seen != milestoneDigest(m) {
+		err = fault.WithMessage(fault.Conflict, "Somebody changed this milestone meanwhile. Copy what you wrote, open the milestone again and look at both.")
+	}
 	if err == nil {
 		_, err = x.deps.Milestones.Update(x.Context(), x.Actor, x.owner.Entity, m.ID, milestone.Change{
 			Title: &d.Title, Description: &d.Description, StartDate: &d.StartDate, DueDate: &d.DueDate,
@@ -341,7 +353,7 @@ func updateMilestone(x *ownerRequest) error {
 	if err == nil {
 		return x.Done(x.at(own), "Milestone saved.")
 	}
-	form := x.NewForm(x.at(own), "Save", milestoneFields(m)...)
+	form := milestoneForm(x, m, seen)
 	if err := x.Refuse(form, err); err != nil {
 		return err
 	}
