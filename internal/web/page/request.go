@@ -172,7 +172,7 @@ func (x *Request) Show(status int, l Layout, body templ.Component) error {
 }
 
 // Within refuses what is done more often than a limit of the instance allows: it is the one that the API counts, too.
-func (x *Request) Within(limit string) error {
+func Within(x *Request, limit string) error {
 	rule, on := x.throttle.Limits.Endpoint(limit, x.Actor)
 	if on && x.throttle.Over(x.Context(), x.W, rule, x.Actor.ID(), x.Address) {
 		return ErrAnswered

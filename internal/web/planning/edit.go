@@ -199,7 +199,7 @@ func showCreate(x *request, code int, form *page.Form) error {
 }
 
 func createIssue(x *request) error {
-	if err := x.Within("issues_create"); err != nil {
+	if err := page.Within(x.Request.Request, "issues_create"); err != nil {
 		return err
 	}
 	s, err := readSent(x)

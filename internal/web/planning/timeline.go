@@ -308,7 +308,7 @@ func comment(x *request) error {
 	if strings.TrimSpace(text) == "" && then != "" {
 		return setState(x, then == "close")
 	}
-	if err := x.Within("notes_create"); err != nil {
+	if err := page.Within(x.Request.Request, "notes_create"); err != nil {
 		return err
 	}
 	d := note.Draft{Body: text, Internal: x.Form.Get("internal") != ""}
@@ -523,7 +523,7 @@ func react(x *request) error {
 	if err != nil {
 		return err
 	}
-	if err := x.Within("notes_create"); err != nil {
+	if err := page.Within(x.Request.Request, "notes_create"); err != nil {
 		return err
 	}
 	to := note.Subject{Place: f.at(x)}

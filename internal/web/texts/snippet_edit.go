@@ -248,7 +248,7 @@ func (x *snippetRequest) create(d *draft) (at snippet.Place, err error) {
 	if err != nil {
 		return at, err
 	}
-	if err := x.Within("snippets_create"); err != nil {
+	if err := page.Within(x.Request, "snippets_create"); err != nil {
 		return at, err
 	}
 	return x.deps.Snippets.Create(x.Context(), x.Actor, x.project, snippet.Draft{
