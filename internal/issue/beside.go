@@ -95,7 +95,7 @@ func (s *Service) CountUpTo(ctx context.Context, by access.Actor, in Scope, f Fi
 }
 
 func (s *Service) count(ctx context.Context, l *listing, most int) (int, error) {
-	sql, args := l.found(paging.Request{}, most).CountSQL(most)
+	sql, args := l.found(paging.Request{OrderBy: "created_at", Desc: true}, most).CountSQL(most)
 	return postgres.Value[int](ctx, s.deps.DB, sql, args...)
 }
 
