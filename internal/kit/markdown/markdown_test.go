@@ -369,6 +369,19 @@ func TestDO03_MarksThatPairWithNothingCostLittle(t *testing.T) {
 	}
 }
 
+func BenchmarkMarksThatPairWithNothing(b *testing.B) {
+	for name, text := range map[string]string{
+		"63kB": strings.Repeat("*a ", 998) + strings.Repeat("- ", 30_000), "203kB": strings.Repeat("*a ", 998) + strings.Repeat("- ", 100_000),
+		"298kB": strings.Repeat(strings.Repeat("![a", 330)+"\n\n", 300),
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				rendered(b, text)
+			}
+		})
+	}
+}
+
 // spent is the CPU time of a thread while it does something. What other tests do meanwhile does not count.
 func spent(do func()) time.Duration {
 	now := func() time.Duration {
