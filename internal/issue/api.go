@@ -80,9 +80,10 @@ const maxBody = 2 << 20
 // Endpoints of the room.
 func (s *Service) Endpoints() []httpapi.Endpoint {
 	const (
-		one   = "/projects/{id}/issues/{issue_iid:digits}"
-		cut   = "Descriptions are cut after 65,536 characters, and after 1,000 when those of the page take two megabytes; those of labels after 255; a search looks at the first 100 characters of its text and the first 10,000 of a description."
-		plans = "403 to who is neither a reporter nor the author or an assignee"
+		one             = "/projects/{id}/issues/{issue_iid:digits}"
+		cut             = "Descriptions are cut after 65,536 characters, and after 1,000 when those of the page take two megabytes; those of labels after 255; a search looks at the first 100 characters of its text and the first 10,000 of a description."
+		noMergeRequests = "There are no merge requests yet: the list is empty."
+		plans           = "403 to who is neither a reporter nor the author or an assignee"
 	)
 	projects := s.deps.Projects
 	return slices.Concat([]httpapi.Endpoint{
@@ -148,6 +149,12 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 			Route: "DELETE " + one + "/links/{issue_link_id:digits}", Needs: access.PlanIssues, Summary: "Cut a link of an issue.",
 			ExtraRefusals: "404 to who is not a reporter of the other project",
 		}, s.handleRemoveLink),
+		On(s, httpapi.Spec{
+			Route: "GET " + one + "/related_merge_requests", Needs: access.ReadIssues, Summary: "List the merge requests that an issue names.", Note: noMergeRequests,
+		}, s.handleMergeRequests),
+		On(s, httpapi.Spec{
+			Route: "GET " + one + "/closed_by", Needs: access.ReadIssues, Summary: "List the merge requests that close an issue.", Note: noMergeRequests,
+		}, s.handleMergeRequests),
 	}, owner.On(s.deps.Owners, httpapi.Spec{
 		Route: "GET /milestones/{milestone_id:digits}/issues", Summary: "List the issues of a milestone of a {owner}.",
 	}, owner.Needs{Group: access.ReadGroupMilestones, Project: access.ReadProjectMilestones}, s.handleListOfMilestone), s.deps.Labels.Lists(s.countOfLabels))
@@ -421,6 +428,22 @@ func (s *Service) handleLinks(ctx context.Context, call httpapi.Call[Placed, Ref
 		}
 	}
 	return forms, err
+}
+
+type mergeRequestsParams struct {
+	Ref
+	httpapi.Paging
+}
+
+// mergeRequestForm is a merge request that has to do with an issue.
+type mergeRequestForm struct {
+	IID int `json:"iid"`
+}
+
+// handleMergeRequests answers clients that ask what is about to close an issue.
+func (s *Service) handleMergeRequests(_ context.Context, call httpapi.Call[Placed, mergeRequestsParams]) (httpapi.List[mergeRequestForm], error) {
+	req, err := call.Params.Request()
+	return httpapi.List[mergeRequestForm]{Request: req}, err
 }
 
 // linkForm is a link of two issues.

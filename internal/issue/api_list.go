@@ -143,6 +143,7 @@ type filterParams struct {
 	DueDate       string                 `param:"due_date" enum:"0,any,today,tomorrow,overdue,week,month,next_month_and_previous_two_weeks," doc:"Only issues that are due then; 0 for those without a date"`
 	Confidential  httpapi.Opt[bool]      `param:"confidential" doc:"Only issues that are confidential, or that are not"`
 	IssueType     string                 `param:"issue_type" enum:"issue,incident,test_case,task" doc:"Only issues of this type"`
+	MyReaction    string                 `param:"my_reaction_emoji" doc:"Only issues that one gave this emoji; None for those that one gave none, Any for those that one gave some"`
 	NonArchived   httpapi.Opt[bool]      `param:"non_archived" doc:"Only issues of projects that are not archived"`
 }
 
@@ -162,6 +163,9 @@ func (s *Service) filter(ctx context.Context, a access.Actor, p filterParams, ow
 	}
 	for where := range strings.SplitSeq(p.In, ",") {
 		f.InTitle, f.InDescription = f.InTitle || where == "title", f.InDescription || where == "description"
+	}
+	if f.Reacted = presences[strings.ToLower(p.MyReaction)]; f.Reacted != None && f.Reacted != Any {
+		f.Reacted, f.Reaction = Whatever, p.MyReaction
 	}
 	if p.State != "all" {
 		f.Closed = new(p.State == "closed")

@@ -19,6 +19,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/kit/paging"
+	"stithy/internal/platform/postgres"
 	"stithy/internal/project/projecttest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
@@ -153,7 +154,8 @@ func TestPE08_ListsHoldWhatTheReaderMayRead(t *testing.T) {
 	}
 	banned := usertest.New(t, w.DB, usertest.With("state", "banned"))
 	authors = append(authors, w.stranger.ID, people["external"].ID(), banned.ID)
-	titles := map[string]int64{} // by project
+	label := labelOf(t, w)
+	titles, given := map[string]int64{}, map[string]int64{} // by project, and by whom they are given to
 	for _, visibility := range []access.Visibility{access.Private, access.Internal, access.Public} {
 		for _, level := range []string{"enabled", "private", "disabled"} {
 			p := projecttest.New(t, w.DB, inner.ID, projecttest.Visible(visibility), projecttest.With("features", fmt.Sprintf(`{"issues": %q}`, level)))
@@ -168,10 +170,10 @@ func TestPE08_ListsHoldWhatTheReaderMayRead(t *testing.T) {
 						t.Fatal(err)
 					}
 					if n%2 == 0 { // given to the next one
-						if _, err := w.DB.Exec(t.Context(), `insert into issue_assignees values ($1, $2)`, id, authors[(n+1)%len(authors)]); err != nil {
-							t.Fatal(err)
-						}
+						given[title] = authors[(n+1)%len(authors)]
+						mark(t, w, `insert into issue_assignees (issue_id, user_id) values ($1, $2)`, id, given[title])
 					}
+					mark(t, w, `insert into issue_labels (issue_id, label_id) values ($1, $2)`, id, label)
 					titles[title] = p.ID
 				}
 			}
@@ -191,7 +193,17 @@ func TestPE08_ListsHoldWhatTheReaderMayRead(t *testing.T) {
 		slices.Sort(want)
 		req := paging.Request{Page: 1, PerPage: 500, OrderBy: "created_at", Desc: true}
 		for place, in := range map[string]issue.Scope{"the group": {Group: w.group}, "everywhere": {}} {
-			for _, f := range []issue.Filter{{}, {Match: issue.Match{AuthorIDs: authors}}} {
+			for _, f := range []issue.Filter{
+				{},
+				{Match: issue.Match{AuthorIDs: authors}},
+				{Match: issue.Match{Labels: []string{"all"}}},
+				{Match: issue.Match{AssigneeIDs: authors[1:2]}},
+				{Match: issue.Match{AssigneeIDs: authors[1:2], Labels: []string{"all"}}},
+			} {
+				want := want
+				if f.AssigneeIDs != nil {
+					want = slices.DeleteFunc(slices.Clone(want), func(title string) bool { return given[title] != f.AssigneeIDs[0] })
+				}
 				page, err := w.Issues.List(t.Context(), actor, in, f, req)
 				if err != nil {
 					t.Fatal(err)
@@ -218,20 +230,46 @@ func TestPE08_ListsHoldWhatTheReaderMayRead(t *testing.T) {
 			if err != nil || !access.Holds(actor, access.ReadIssues, p.Target()) {
 				continue
 			}
-			page, err := w.Issues.List(t.Context(), actor, issue.Scope{Project: p}, issue.Filter{}, req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			mine := 0
+			mine, mineGiven := 0, 0
 			for _, title := range want {
 				if titles[title] == projectID {
-					mine++
+					if mine++; given[title] == authors[1] {
+						mineGiven++
+					}
 				}
 			}
-			if len(page.Items) != mine {
-				t.Errorf("%s: the list of project %d holds %d of %d", name, projectID, len(page.Items), mine)
+			for _, of := range []struct {
+				issue.Match
+				want int
+			}{{issue.Match{}, mine}, {issue.Match{Labels: []string{"all"}}, mine}, {issue.Match{AssigneeIDs: authors[1:2]}, mineGiven}} {
+				page, err := w.Issues.List(t.Context(), actor, issue.Scope{Project: p}, issue.Filter{Match: of.Match}, req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(page.Items) != of.want {
+					t.Errorf("%s: the list of project %d with %+v holds %d of %d", name, projectID, of.Match, len(page.Items), of.want)
+				}
 			}
 		}
+	}
+}
+
+// labelOf makes a label of the group that is called all.
+func labelOf(t testing.TB, w *fixture) int64 {
+	t.Helper()
+	id, err := postgres.Value[int64](t.Context(), w.DB,
+		`insert into labels (namespace_id, name, color, created_at, updated_at) values ($1, 'all', '#ffffff', now(), now()) returning id`, w.group.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// mark writes a row beside an issue.
+func mark(t testing.TB, w *fixture, sql string, args ...any) {
+	t.Helper()
+	if _, err := w.DB.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -463,36 +501,48 @@ func TestEveryIssueIsOnOnePage(t *testing.T) {
 			w.Turn(time.Second)
 		}
 	}
+	mark(t, w, `insert into issue_labels (issue_id, label_id) select id, $1 from issues where id % 5 > 0`, labelOf(t, w))
+	mark(t, w, `insert into issue_assignees (issue_id, user_id) select id, $1 from issues where id % 4 > 0`, w.stranger.ID)
 	actor := access.Actor{Person: w.stranger.Person()}
 	for place, in := range map[string]issue.Scope{"project": {Project: w.project}, "group": {Group: w.group}, "everywhere": {}} {
-		for _, order := range []string{"created_at", "updated_at"} {
-			for _, desc := range []bool{true, false} {
-				whole, err := w.Issues.List(t.Context(), actor, in, issue.Filter{}, paging.Request{Page: 1, PerPage: 100, OrderBy: order, Desc: desc})
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, keyset := range []bool{true, false} {
-					var turned []int64
-					req := paging.Request{Page: 1, PerPage: 4, OrderBy: order, Desc: desc, Keyset: keyset}
-					for range 10 {
-						page, err := w.Issues.List(t.Context(), actor, in, issue.Filter{}, req)
-						if err != nil {
-							t.Fatal(err)
-						}
-						for _, i := range page.Items {
-							turned = append(turned, i.ID)
-						}
-						if req.Page, req.Cursor = req.Page+1, page.Next; !page.More {
-							break
-						}
+		everyPageOnce(t, w, actor, place, in, issue.Filter{}, nil)
+		everyPageOnce(t, w, actor, place+" with a label", in, issue.Filter{Match: issue.Match{Labels: []string{"all"}}}, func(id int64) bool { return id%5 > 0 })
+		everyPageOnce(t, w, actor, place+" of an assignee", in, issue.Filter{Match: issue.Match{AssigneeIDs: []int64{w.stranger.ID}}}, func(id int64) bool { return id%4 > 0 })
+	}
+}
+
+// everyPageOnce turns the pages of a list, which holds what of all issues is asked for.
+func everyPageOnce(t *testing.T, w *fixture, actor access.Actor, place string, in issue.Scope, f issue.Filter, asked func(int64) bool) {
+	t.Helper()
+	for _, order := range []string{"created_at", "updated_at"} {
+		for _, desc := range []bool{true, false} {
+			whole, err := w.Issues.List(t.Context(), actor, in, issue.Filter{}, paging.Request{Page: 1, PerPage: 100, OrderBy: order, Desc: desc})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, keyset := range []bool{true, false} {
+				var turned []int64
+				req := paging.Request{Page: 1, PerPage: 4, OrderBy: order, Desc: desc, Keyset: keyset}
+				for range 10 {
+					page, err := w.Issues.List(t.Context(), actor, in, f, req)
+					if err != nil {
+						t.Fatal(err)
 					}
-					var want []int64
-					for _, i := range whole.Items {
+					for _, i := range page.Items {
+						turned = append(turned, i.ID)
+					}
+					if req.Page, req.Cursor = req.Page+1, page.Next; !page.More {
+						break
+					}
+				}
+				var want []int64
+				for _, i := range whole.Items {
+					if asked == nil || asked(i.ID) {
 						want = append(want, i.ID)
 					}
-					if !slices.Equal(turned, want) {
-						t.Errorf("%s by %s, descending %v, keyset %v: got %v, want %v", place, order, desc, keyset, turned, want)
-					}
+				}
+				if !slices.Equal(turned, want) {
+					t.Errorf("%s by %s, descending %v, keyset %v: got %v, want %v", place, order, desc, keyset, turned, want)
 				}
 			}
 		}

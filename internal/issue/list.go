@@ -59,6 +59,8 @@ type Filter struct {
 	Due                                                      string
 	Confidential                                             *bool
 	Type                                                     Type
+	Reaction                                                 string   // an emoji that the reader gave the issue
+	Reacted                                                  Presence // whether the reader gave any
 	NonArchived                                              bool
 	Marked, Unmarked                                         Marks // with one of each kind that is named, and with none at all
 }
@@ -378,14 +380,21 @@ func (l *listing) page(req paging.Request) *postgres.List {
 
 // found is the ids of the first issues, no more than most of each project: further ones stand on no page that is asked for.
 func (l *listing) found(req paging.Request, most int) *postgres.List {
-	issues := postgres.From("issues i")
+	issues, order := postgres.From("issues i"), keys(req)
+	through := l.through(req)
+	switch through {
+	case aLabel:
+		issues, order = postgres.From("issue_labels x join issues i on i.id = x.issue_id"), inRows(req)
+	case anAssignee:
+		issues, order = postgres.From("issue_assignees x join issues i on i.id = x.issue_id"), inRows(req)
+	}
 	if l.all != nil {
 		// Offset 0 has each issue that is met asked for its project: how many are readable is not guessed.
 		issues.Join("cross join lateral (select p.id, p.namespace_id from projects p where p.id = i.project_id and not (? and p.archived) and "+readable+" offset 0) p",
 			append([]any{l.NonArchived}, l.all.args()...)...)
 	}
-	l.where(issues)
-	issues.Columns("i.id").Order(keys(req)...).Limit(most)
+	l.where(issues, through)
+	issues.Columns("i.id").Order(order...).Limit(most)
 	if req.Cursor != nil && issues.AfterFits(len(req.Cursor.After)) {
 		values := make([]any, len(req.Cursor.After))
 		for n, v := range req.Cursor.After {
@@ -405,23 +414,60 @@ func (l *listing) found(req paging.Request, most int) *postgres.List {
 	return list
 }
 
+// way is what a list is read through: issues themselves, or rows beside them that an index has in the order of the list.
+type way int
+
+const (
+	issuesAlone way = iota
+	aLabel          // the issues of one
+	anAssignee
+)
+
+// through says how a list is read. Rows beside issues are in the order in which the issues were created.
+func (l *listing) through(req paging.Request) way {
+	switch {
+	case req.OrderBy != "" && req.OrderBy != "created_at":
+		return issuesAlone
+	case len(l.AssigneeIDs) == 1:
+		return anAssignee
+	case l.all == nil && len(l.labels) > 0 && len(l.labels[0]) == 1:
+		return aLabel
+	}
+	return issuesAlone
+}
+
+// inRows is the order by creation of rows beside issues, called x.
+func inRows(req paging.Request) []postgres.Key {
+	return []postgres.Key{{Expr: "x.created_at", Desc: req.Desc}, {Expr: "x.issue_id", Desc: true}}
+}
+
 // sought reports whether how best to find the issues depends on what is asked for.
 func (l *listing) sought() bool {
-	return l.Search != "" || len(l.labels) > 0 || len(l.AssigneeIDs) > 0 || len(l.AuthorIDs) > 0 || l.Milestone != nil || l.MilestoneID != 0 ||
+	return l.Search != "" || l.Reaction != "" || l.Reacted == Any || len(l.labels) > 0 || len(l.AssigneeIDs) > 0 || len(l.AuthorIDs) > 0 || l.Milestone != nil || l.MilestoneID != 0 ||
 		l.CreatedAfter != nil || l.CreatedBefore != nil || l.UpdatedAfter != nil || l.UpdatedBefore != nil || l.Marked.any()
 }
 
 // where adds who may read and what was asked for.
-func (l *listing) where(q *postgres.List) {
+func (l *listing) where(q *postgres.List, through way) {
 	const own = `i.author_id = ? or exists (select 1 from issue_assignees a where a.issue_id = i.id and a.user_id = ?)`
 	me := l.by.ID()
 	switch {
 	case l.project != nil:
-		if q.Where("i.project_id = ?", l.project.ID); !access.Holds(l.by, access.ReadConfidentialIssues, l.project.Target()) {
+		if through == issuesAlone {
+			q.Where("i.project_id = ?", l.project.ID)
+		} else {
+			q.Where("x.project_id = ?", l.project.ID)
+		}
+		if !access.Holds(l.by, access.ReadConfidentialIssues, l.project.Target()) {
 			q.Where("not i.confidential or "+own, me, me)
 		}
 	case l.all == nil:
-		q.Where("i.project_id = o.project_id").Where("o.readable or not i.confidential or "+own, me, me)
+		if through == issuesAlone {
+			q.Where("i.project_id = o.project_id")
+		} else {
+			q.Where("x.project_id = o.project_id")
+		}
+		q.Where("o.readable or not i.confidential or "+own, me, me)
 	case !l.all.all:
 		q.Where("not i.confidential or p.namespace_id = any(?::bigint[]) or p.id = any(?::bigint[]) or "+own,
 			l.all.reports.Namespaces, l.all.reports.Projects, me, me)
@@ -445,10 +491,11 @@ func (l *listing) where(q *postgres.List) {
 	if l.Search != "" {
 		l.whereMatches(q)
 	}
+	l.whereReacted(q)
 	l.whereTimes(q)
 	l.whereDue(q)
-	l.whereLabels(q)
-	l.whereMatch(q)
+	l.whereLabels(q, through)
+	l.whereMatch(q, through)
 	l.whereNot(q)
 	l.whereMarks(q)
 }
@@ -478,6 +525,19 @@ func (l *listing) whereMatches(q *postgres.List) {
 		q.Where("i.title ilike ?", pattern)
 	default:
 		q.Where("left(i.description, 10000) ilike ?", pattern)
+	}
+}
+
+// whereReacted looks at the emoji that the reader gave: these are few, and issues are many.
+func (l *listing) whereReacted(q *postgres.List) {
+	switch {
+	case !l.by.SignedIn():
+	case l.Reaction != "":
+		q.Where("i.id = any(array(select e.issue_id from award_emoji e where e.user_id = ? and e.name = ?))", l.by.ID(), l.Reaction)
+	case l.Reacted == Any:
+		q.Where("i.id = any(array(select e.issue_id from award_emoji e where e.user_id = ?))", l.by.ID())
+	case l.Reacted == None:
+		q.Where("not exists (select 1 from award_emoji e where e.issue_id = i.id and e.user_id = ?)", l.by.ID())
 	}
 }
 
@@ -522,11 +582,14 @@ func (l *listing) whereDue(q *postgres.List) {
 	}
 }
 
-func (l *listing) whereLabels(q *postgres.List) {
-	for _, ids := range l.labels {
-		if l.all != nil {
+func (l *listing) whereLabels(q *postgres.List, through way) {
+	for n, ids := range l.labels {
+		switch {
+		case through == aLabel && n == 0:
+			q.Where("x.label_id = ?", ids[0])
+		case l.all != nil:
 			q.Where(labeledHere, ids)
-		} else {
+		default:
 			q.Where(labeled, ids)
 		}
 	}
@@ -564,14 +627,20 @@ const (
 	started = `exists (select 1 from milestones m where m.id = i.milestone_id and m.start_date <= ?::date and coalesce(m.due_date >= ?::date, true))`
 )
 
-func (l *listing) whereMatch(q *postgres.List) {
+func (l *listing) whereMatch(q *postgres.List, through way) {
 	if len(l.IIDs) > 0 {
 		q.Where("i.iid = any(?::bigint[])", l.IIDs)
 	}
-	if len(l.AuthorIDs) > 0 {
+	switch { // an index is in order for one value, not for any of several
+	case len(l.AuthorIDs) == 1:
+		q.Where("i.author_id = ?", l.AuthorIDs[0])
+	case len(l.AuthorIDs) > 1:
 		q.Where("i.author_id = any(?::bigint[])", l.AuthorIDs)
 	}
-	if len(l.AssigneeIDs) > 0 {
+	switch {
+	case through == anAssignee:
+		q.Where("x.user_id = ?", l.AssigneeIDs[0])
+	case len(l.AssigneeIDs) > 0:
 		q.Where(assigned, l.AssigneeIDs)
 	}
 	switch l.Assigned {
@@ -587,6 +656,8 @@ func (l *listing) whereMatch(q *postgres.List) {
 	case l.Milestone == nil:
 	case l.all != nil:
 		q.Where(plannedHere, l.goals)
+	case len(l.goals) == 1:
+		q.Where("i.milestone_id = ?", l.goals[0])
 	default:
 		q.Where(planned, l.goals)
 	}

@@ -69,13 +69,14 @@ select n, p, n, (select min(id) from users) + n % 100, 'The ' || (array['door', 
 	'What is to be done about ' || md5(n::text), 'issue', n % 3 > 0, case when n % 3 > 0 then at end, n % 10 = 0, case when n % 50 = 1 then p end, at, at
 from (select n, case when n % 2 = 1 then 1 else 1 + (n / 2) % $2::int end as p, timestamptz '2020-01-01' + n * interval '7 seconds' as at from generate_series(1, $1::int) n) i`
 	insertIssueLabels = `
-insert into issue_labels (issue_id, label_id)
-select id, (project_id - 1) * 10 + 1 + (id / 2) % 9 from issues
+insert into issue_labels (issue_id, label_id, project_id, created_at)
+select id, (project_id - 1) * 10 + 1 + (id / 2) % 9, project_id, created_at from issues
 union all
-select id, (project_id - 1) * 10 + 10 from issues where id % 10000 = 1`
-	insertAssignees = `insert into issue_assignees (issue_id, user_id) select id, (select min(id) from users) + id % 97 from issues`
-	insertCounters  = `insert into issue_counters (project_id, last) select project_id, max(iid) from issues group by project_id`
-	insertNotes     = `
+select id, (project_id - 1) * 10 + 10, project_id, created_at from issues where id % 10000 = 1`
+	insertAssignees = `
+insert into issue_assignees (issue_id, user_id, project_id, created_at) select id, (select min(id) from users) + id % 97, project_id, created_at from issues`
+	insertCounters = `insert into issue_counters (project_id, last) select project_id, max(iid) from issues group by project_id`
+	insertNotes    = `
 insert into notes (id, issue_id, author_id, discussion_id, first, thread, body, system, created_at, updated_at)
 select n, 1 + (n - 1) % $2::int, (select min(id) from users) + n % 100, decode(md5(n::text) || substr(md5((-n)::text), 1, 8), 'hex'), true, false,
 	case when n % 2 = 0 then 'changed the description' else 'It is ' || md5(n::text) || ', as was said.' end, n % 2 = 0, at, at
