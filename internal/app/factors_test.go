@@ -228,7 +228,10 @@ func TestARequiredFactorIsSetUpBeforeAnythingElse(t *testing.T) {
 	if s := fresh.get("/"); s.path != "/" || fresh.send("GET", "/api/v4/user", nil).Code != http.StatusOK {
 		t.Errorf("within the grace: %s", s.path)
 	}
-	for _, path := range []string{"/", "/-/user_settings/profile", "/admin/users"} {
+	for _, path := range []string{
+		"/", "/-/user_settings/profile", "/admin/users", "/oauth/authorize?client_id=1", "/-/project/1/uploads/0123456789abcdef0123456789abcdef/plan.txt",
+		"/uploads/-/system/project/avatar/1/a.png", "/uploads/-/system/group/avatar/1/a.png",
+	} {
 		if s := b.get(path); s.path != factors || !s.says("This instance asks for a second factor") {
 			t.Errorf("%s leads to %s", path, s.path)
 		}

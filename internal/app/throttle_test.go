@@ -130,7 +130,7 @@ func TestPagesAreThrottledByPersonOrAddressOverAllNodes(t *testing.T) {
 	} {
 		where := someAddress()
 		for n := range tt.most + 2 {
-			b := nodes[n%2].browser(t).from(where)
+			b := nodes[n%2].browser(t).from(strings.Replace(where, "::1]", fmt.Sprintf("::%x]", n+1), 1)) // of one network
 			if tt.person {
 				b.cookies = signedIn.cookies
 			}

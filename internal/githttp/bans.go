@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stithy/internal/platform/clock"
+	"stithy/internal/platform/fairshare"
 )
 
 // Ban says when an address that guesses is kept out. It is off without a
@@ -16,7 +17,7 @@ type Ban struct {
 	For      time.Duration
 }
 
-// maxWatched bounds how many addresses are remembered; beyond it the eldest is
+// maxWatched bounds how many networks are remembered; beyond it the eldest is
 // forgotten.
 const maxWatched = 10_000
 
@@ -26,7 +27,7 @@ type bans struct {
 	clock clock.Clock
 
 	mu      sync.Mutex
-	watched map[netip.Addr]*record
+	watched map[string]*record // by network
 }
 
 type record struct {
@@ -36,7 +37,7 @@ type record struct {
 }
 
 func newBans(b Ban, now clock.Clock) *bans {
-	return &bans{Ban: b, clock: now, watched: map[netip.Addr]*record{}}
+	return &bans{Ban: b, clock: now, watched: map[string]*record{}}
 }
 
 func (b *bans) off(a netip.Addr) bool { return b.Failures <= 0 || !a.IsValid() || a.IsLoopback() }
@@ -48,7 +49,7 @@ func (b *bans) banned(a netip.Addr) bool {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	r := b.watched[a]
+	r := b.watched[fairshare.Network(a)]
 	return r != nil && b.clock.Now().Before(r.until)
 }
 
@@ -60,11 +61,11 @@ func (b *bans) failed(a netip.Addr) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.clock.Now()
-	r := b.watched[a]
+	r := b.watched[fairshare.Network(a)]
 	if r == nil || (now.Sub(r.since) > b.Within && !now.Before(r.until)) {
 		b.makeRoom()
 		r = &record{since: now}
-		b.watched[a] = r
+		b.watched[fairshare.Network(a)] = r
 	}
 	if r.failures++; r.failures >= b.Failures {
 		r.until = now.Add(b.For)
@@ -75,14 +76,14 @@ func (b *bans) failed(a netip.Addr) {
 func (b *bans) forgive(a netip.Addr) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.watched, a)
+	delete(b.watched, fairshare.Network(a))
 }
 
 func (b *bans) makeRoom() {
 	if len(b.watched) < maxWatched {
 		return
 	}
-	var eldest netip.Addr
+	var eldest string
 	var since time.Time
 	for a, r := range b.watched {
 		if since.IsZero() || r.since.Before(since) {

@@ -1,6 +1,7 @@
 package githttp
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -97,6 +98,12 @@ func TestAnAddressThatGuessesIsKeptOut(t *testing.T) {
 	now = now.Add(time.Hour)
 	if b.banned(guesser) {
 		t.Error("a ban does not end")
+	}
+	for n := range 3 {
+		fail(netip.MustParseAddr(fmt.Sprintf("2001:db8::%x", n+1)), 1)
+	}
+	if !b.banned(netip.MustParseAddr("2001:db8::ffff")) || b.banned(netip.MustParseAddr("2001:db8:0:1::1")) {
+		t.Error("whoever has a network guesses from each of its addresses")
 	}
 	off := newBans(Ban{}, func() time.Time { return now })
 	for range 100 {

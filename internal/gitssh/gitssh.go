@@ -26,6 +26,7 @@ import (
 	"stithy/internal/lfs"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/deps"
+	"stithy/internal/platform/fairshare"
 	"stithy/internal/platform/lifecycle"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
@@ -77,13 +78,13 @@ type Server struct {
 
 	mu      sync.Mutex
 	all     int
-	address map[netip.Addr]int
+	address map[string]int // by network
 }
 
 // New makes the server; Part runs it.
 func New(d Deps) *Server {
 	d.Limits = d.Limits.orDefaults()
-	return &Server{deps: deps.Complete(d), died: make(chan error, 1), address: map[netip.Addr]int{}}
+	return &Server{deps: deps.Complete(d), died: make(chan error, 1), address: map[string]int{}}
 }
 
 // orDefaults are the limits, with those that nobody set.
@@ -248,7 +249,8 @@ func addressOf(conn net.Conn) netip.Addr {
 }
 
 // enter counts a connection, if there is room for it.
-func (s *Server) enter(from netip.Addr) bool {
+func (s *Server) enter(address netip.Addr) bool {
+	from := fairshare.Network(address)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all >= s.deps.Limits.Connections || s.address[from] >= s.deps.Limits.PerAddress {
@@ -259,7 +261,8 @@ func (s *Server) enter(from netip.Addr) bool {
 	return true
 }
 
-func (s *Server) leave(from netip.Addr) {
+func (s *Server) leave(address netip.Addr) {
+	from := fairshare.Network(address)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all--

@@ -1,6 +1,8 @@
 package gitssh
 
 import (
+	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,6 +70,27 @@ func TestGI12_TheLimitsAreThese(t *testing.T) {
 	}
 	if got := (Limits{PerAddress: 3}).orDefaults(); got.PerAddress != 3 || got.Connections != 1000 {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestGI12_OneNetworkDoesNotTakeAllConnections(t *testing.T) {
+	t.Parallel()
+	s := &Server{deps: Deps{Limits: Limits{Connections: 10, PerAddress: 3}}, address: map[string]int{}}
+	from := func(text string) netip.Addr { return netip.MustParseAddr(text) }
+	for n := range 3 {
+		if !s.enter(from(fmt.Sprintf("2001:db8::%x", n+1))) {
+			t.Fatalf("connection %d is refused", n+1)
+		}
+	}
+	if s.enter(from("2001:db8::9")) {
+		t.Error("a network has more connections than an address may have")
+	}
+	if !s.enter(from("2001:db8:0:1::1")) || !s.enter(from("192.0.2.1")) || !s.enter(from("192.0.2.2")) {
+		t.Error("others are refused")
+	}
+	s.leave(from("2001:db8::2"))
+	if !s.enter(from("2001:db8::9")) {
+		t.Error("a connection that ended still counts")
 	}
 }
 

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -149,16 +150,26 @@ func read(x *httpapi.Request) error {
 	if media != "application/json" {
 		return add(x.Values, string(body))
 	}
-	var object map[string]any
-	if err := json.Unmarshal(body, &object); err != nil {
+	return addJSON(x.Values, body)
+}
+
+// addJSON reads an object member by member: of two with one name a map would keep the last.
+func addJSON(params map[string]any, body []byte) error {
+	if !json.Valid(body) {
 		return errUnreadable
 	}
-	for name, value := range object {
+	tokens := json.NewDecoder(bytes.NewReader(body))
+	if begin, err := tokens.Token(); err != nil || begin != json.Delim('{') {
+		return errUnreadable
+	}
+	for tokens.More() {
+		name, _ := tokens.Token()
+		value, _ := tokens.Token()
 		text, ok := value.(string)
 		if !ok {
 			return errUnreadable
 		}
-		if err := put(x.Values, name, text); err != nil {
+		if err := put(params, name.(string), text); err != nil {
 			return err
 		}
 	}

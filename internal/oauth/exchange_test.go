@@ -123,7 +123,7 @@ func TestTheTokenRequestIsRefusedInTheKnownWords(t *testing.T) {
 	} {
 		w.post(t, "/oauth/token", tt.pairs...).want(t, 400, tt.want)
 	}
-	for _, body := range []string{`[]`, `{"grant_type":1}`, `{`, `{"grant_type":["password"]}`, `{"grant_type":null}`, `{"grant_type":"none","state":1}`} {
+	for _, body := range []string{`[]`, `{"grant_type":1}`, `{`, `{"grant_type":["password"]}`, `{"grant_type":null}`, `{"grant_type":"none","state":1}`, `{"grant_type":"none","grant_type":"none"}`} {
 		r := httptest.NewRequest("POST", "/oauth/token", strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
 		w.send(t, r).refused(t, 400, oauth.InvalidRequest)

@@ -69,7 +69,7 @@ func (a Actor) Is(id int64) bool { return id != 0 && a.ID() == id }
 // where nobody is known.
 func (a Actor) Caller() fairshare.Caller {
 	from := fairshare.Network(a.Address)
-	who := "address " + from
+	who, stranger := "address "+from, false
 	switch {
 	case a.Credential.Kind == JobToken && a.Credential.ProjectID != 0:
 		who = "jobs of project " + strconv.FormatInt(a.Credential.ProjectID, 10)
@@ -77,8 +77,10 @@ func (a Actor) Caller() fairshare.Caller {
 		who = "person " + strconv.FormatInt(a.ID(), 10)
 	case a.Credential.Kind != NoCredential:
 		who = string(a.Credential.Kind) + " " + strconv.FormatInt(a.Credential.ID, 10)
+	default:
+		stranger = true
 	}
-	return fairshare.Caller{Who: who, From: from}
+	return fairshare.Caller{Who: who, From: from, Stranger: stranger}
 }
 
 // Kind is what sort of secret proved an identity. It is part of every token's

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stithy/internal/kit/access"
+	"stithy/internal/platform/fairshare"
 	"stithy/internal/platform/lifecycle"
 )
 
@@ -59,7 +60,7 @@ const (
 func (x *Request) wait(ctx context.Context, w wait) error {
 	shares := []lifecycle.Share{{Of: w.of, Most: waitingOfOne}}
 	if !x.about.Address.IsLoopback() { // a proxy of this machine that nobody told us of would be one address
-		shares = append(shares, lifecycle.Share{Of: "address " + x.about.Address.String(), Most: waitingFromOne})
+		shares = append(shares, lifecycle.Share{Of: "address " + fairshare.Network(x.about.Address), Most: waitingFromOne})
 	}
 	err := lifecycle.Park(x.W, x.R, lifecycle.ParkOptions{
 		Hold: w.hold, Begin: w.begin, Note: &parked{x.Endpoint, x.Actor, w.then}, Shares: shares,

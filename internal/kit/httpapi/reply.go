@@ -14,6 +14,7 @@ import (
 
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/fairshare"
+	"stithy/internal/platform/lifecycle"
 )
 
 // NoContent is an empty reply: 204, or the status that the endpoint declares if
@@ -181,6 +182,7 @@ const (
 	largeAnswer  = 512 << 10 // bytes; replies above this are large
 	largeAnswers = 32
 	largeWait    = time.Second
+	largeRate    = 32 << 10 // bytes a second that keep whoever has such a slot from being cut
 )
 
 // take waits briefly for a slot for something large that is held in memory.
@@ -189,9 +191,10 @@ func (x *Request) take(ctx context.Context, slots *fairshare.Slots) (release fun
 	defer cancel()
 	if release, err = slots.Take(ctx, ""); err != nil {
 		x.W.Header().Set("Retry-After", "10")
-		err = fault.New(fault.TooMany)
+		return nil, fault.New(fault.TooMany)
 	}
-	return release, err
+	lifecycle.Hurry(x.R, largeRate)
+	return release, nil
 }
 
 var (

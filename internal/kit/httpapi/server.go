@@ -219,7 +219,7 @@ func (t Throttle) Refuses(ctx context.Context, w http.ResponseWriter, userID int
 // Over counts a request against a rule, by person or else by address, and
 // answers it when that was too often.
 func (t Throttle) Over(ctx context.Context, w http.ResponseWriter, rule ratelimit.Rule, userID int64, address netip.Addr) bool {
-	key := address.String()
+	key := fairshare.Network(address)
 	if userID != 0 {
 		key = strconv.FormatInt(userID, 10)
 	}
@@ -253,7 +253,7 @@ func (x *Request) limit(ctx context.Context, spec Spec, subject any) error {
 	if !on {
 		return nil
 	}
-	key := x.about.Address.String()
+	key := fairshare.Network(x.about.Address)
 	if x.Actor.SignedIn() {
 		key = strconv.FormatInt(x.Actor.ID(), 10)
 	}

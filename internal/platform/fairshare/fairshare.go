@@ -1,6 +1,6 @@
 // Package fairshare divides a fixed number of slots among callers, so that no
-// caller and no address can hold all of them, and a slot that becomes free goes
-// to the waiting caller who holds the fewest.
+// caller, no address and no crowd of strangers can hold all of them, and a slot
+// that becomes free goes to the waiting caller who holds the fewest.
 package fairshare
 
 import (
@@ -15,6 +15,8 @@ import (
 type Caller struct {
 	Who  string // an account, a machine, or the address of who is neither
 	From string // the address
+
+	Stranger bool // nobody knows who it is
 }
 
 // Network is what counts as one address: of IPv6 the part that one customer
@@ -95,22 +97,24 @@ type Slots struct {
 	all     int // slots
 	who     int // of them for one caller
 	from    int // for one address
+	unknown int // for all strangers together: addresses are cheap, accounts are not
 	perItem int // for one thing that is worked on
 
-	mu      sync.Mutex
-	free    int
-	callers map[string]int // slots held, by Who
-	froms   map[string]int
-	items   map[string]int
-	waiting []*claim // in the order in which they came
+	mu        sync.Mutex
+	free      int
+	strangers int            // slots held by them
+	callers   map[string]int // slots held, by Who
+	froms     map[string]int
+	items     map[string]int
+	waiting   []*claim // in the order in which they came
 }
 
-// New makes slots. One caller may hold half of them, one address three
-// quarters, one item as many as perItem says.
+// New makes slots. One caller may hold half of them, and so may all strangers
+// together; one address three quarters, one item as many as perItem says.
 func New(all, perItem int) *Slots {
 	all = max(1, all)
 	return &Slots{
-		all: all, who: max(1, all/2), from: max(1, all*3/4), perItem: perItem, free: all,
+		all: all, who: max(1, all/2), from: max(1, all*3/4), unknown: max(1, all/2), perItem: perItem, free: all,
 		callers: map[string]int{}, froms: map[string]int{}, items: map[string]int{},
 	}
 }
@@ -181,10 +185,7 @@ func (s *Slots) leave(c *claim) bool {
 func (s *Slots) release(c *claim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.free++
-	count(s.callers, c.charged.Who, -1)
-	count(s.froms, c.charged.From, -1)
-	count(s.items, c.item, -1)
+	s.charge(c, -1)
 	s.give()
 }
 
@@ -204,12 +205,20 @@ func (s *Slots) give() {
 		}
 		c := s.waiting[best]
 		s.waiting = slices.Delete(s.waiting, best, best+1)
-		s.free--
-		count(s.callers, c.charged.Who, 1)
-		count(s.froms, c.charged.From, 1)
-		count(s.items, c.item, 1)
+		s.charge(c, 1)
 		close(c.got)
 	}
+}
+
+// charge counts slots that a claim takes, or gives back.
+func (s *Slots) charge(c *claim, slots int) {
+	s.free -= slots
+	if c.charged.Stranger {
+		s.strangers += slots
+	}
+	count(s.callers, c.charged.Who, slots)
+	count(s.froms, c.charged.From, slots)
+	count(s.items, c.item, slots)
 }
 
 // payer is the caller of a claim with the fewest slots among those who may have
@@ -221,6 +230,9 @@ func (s *Slots) payer(c *claim) (payer Caller, ok bool) {
 	all, _ := c.callers.now()
 	for _, caller := range all {
 		if caller != (Caller{}) && (s.callers[caller.Who] >= s.who || s.froms[caller.From] >= s.from) {
+			continue
+		}
+		if caller.Stranger && s.strangers >= s.unknown {
 			continue
 		}
 		if !ok || s.callers[caller.Who] < s.callers[payer.Who] {

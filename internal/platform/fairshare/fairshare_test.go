@@ -36,7 +36,11 @@ func TestSlotsAreSharedFairly(t *testing.T) {
 			if n == 0 {
 				return Caller{}
 			}
-			return Caller{Who: fmt.Sprint("person ", n), From: fmt.Sprint("address ", rapid.IntRange(1, 3).Draw(t, "address"))}
+			from := fmt.Sprint("address ", rapid.IntRange(1, 3).Draw(t, "address"))
+			if n == 4 {
+				return Caller{Who: from, From: from, Stranger: true}
+			}
+			return Caller{Who: fmt.Sprint("person ", n), From: from}
 		}
 		settle := func() {
 			still := waiting[:0]
@@ -53,7 +57,7 @@ func TestSlotsAreSharedFairly(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"ask": func(t *rapid.T) {
 				by := drawCaller()
-				c := &claim{callers: caller(by.Who, by.From), item: fmt.Sprint(rapid.IntRange(1, 3).Draw(t, "item")), got: make(chan struct{})}
+				c := &claim{callers: callers(by), item: fmt.Sprint(rapid.IntRange(1, 3).Draw(t, "item")), got: make(chan struct{})}
 				waiting = append(waiting, c)
 				s.ask(c)
 				settle()
@@ -88,7 +92,7 @@ func TestSlotsAreSharedFairly(t *testing.T) {
 					t.Skip("nobody waits")
 				}
 				by := drawCaller()
-				waiting[draw(waiting, "whom")].callers.Join(caller(by.Who, by.From))
+				waiting[draw(waiting, "whom")].callers.Join(callers(by))
 				s.look()
 				settle()
 			},
@@ -98,7 +102,7 @@ func TestSlotsAreSharedFairly(t *testing.T) {
 			holding = holding[1:]
 			settle()
 		}
-		if s.free != s.all || len(s.waiting)+len(s.callers)+len(s.froms)+len(s.items) != 0 {
+		if s.free != s.all || s.strangers != 0 || len(s.waiting)+len(s.callers)+len(s.froms)+len(s.items) != 0 {
 			t.Fatalf("left over: %+v", s)
 		}
 	})
@@ -106,14 +110,20 @@ func TestSlotsAreSharedFairly(t *testing.T) {
 
 // check compares the books with those who hold and wait.
 func (s *Slots) check(t *rapid.T, holding, waiting []*claim) {
-	callers, froms, items := map[string]int{}, map[string]int{}, map[string]int{}
+	callers, froms, items, strangers := map[string]int{}, map[string]int{}, map[string]int{}, 0
 	for _, c := range holding {
+		if c.charged.Stranger {
+			strangers++
+		}
 		callers[c.charged.Who]++
 		froms[c.charged.From]++
 		items[c.item]++
 	}
 	if len(holding) > s.all || s.free != s.all-len(holding) {
 		t.Fatalf("%d of %d slots are held, %d free", len(holding), s.all, s.free)
+	}
+	if strangers > max(1, s.all/2) {
+		t.Fatalf("strangers hold %d of %d", strangers, s.all)
 	}
 	for who, n := range callers {
 		if who != "" && n > max(1, s.all/2) {
@@ -156,6 +166,13 @@ func (s *Slots) next(released *claim, waiting []*claim) *claim {
 		for _, by := range all {
 			n := held(s.callers, by.Who, released.charged.Who)
 			if by.Who != "" && (n >= max(1, s.all/2) || held(s.froms, by.From, released.charged.From) >= max(1, s.all*3/4)) {
+				continue
+			}
+			strangers := s.strangers
+			if released.charged.Stranger {
+				strangers--
+			}
+			if by.Stranger && strangers >= max(1, s.all/2) {
 				continue
 			}
 			if best == nil || n < least {
@@ -288,5 +305,33 @@ func TestOneCustomerIsOneAddress(t *testing.T) {
 	}
 	if Network(netip.Addr{}) == "" {
 		t.Error("no address is nobody's share")
+	}
+}
+
+func TestStrangersFromManyAddressesLeaveSlotsForMembers(t *testing.T) {
+	t.Parallel()
+	s := New(16, 16)
+	take := func(c Caller) error {
+		ctx, leave := context.WithCancel(With(t.Context(), c))
+		leave()
+		_, err := s.Take(ctx, "x")
+		return err
+	}
+	stranger := func(n int) Caller {
+		from := fmt.Sprint("192.0.2.", n)
+		return Caller{Who: from, From: from, Stranger: true}
+	}
+	for n := range 8 {
+		if _, err := s.Take(With(t.Context(), stranger(n)), "x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if take(stranger(9)) == nil {
+		t.Error("strangers hold more than half")
+	}
+	for range 8 {
+		if _, err := s.Take(With(t.Context(), Caller{Who: "person 1", From: "198.51.100.1"}), "x"); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -14,6 +15,8 @@ import (
 
 // ErrSlow is the error of a body whose client sends nothing, or too little, for too long.
 var ErrSlow = errors.New("the client sends too slowly")
+
+var errLines = errors.New("the header has too many lines")
 
 // patience is how long a client may still keep us waiting. Waiting uses it up, bytes that come or go give it back.
 // So a client that stalls is cut when the time is over, and one that trickles is cut when it stays below the rate.
@@ -41,10 +44,14 @@ func (p *patience) used(waited time.Duration, n int64) bool {
 type connection struct {
 	net.Conn
 	parking *parkingLot
-	sending patience // with the request that is being answered
-	closed  func()   // is called once
+	closed  func() // is called once
 
-	cut atomic.Bool // nothing more is read: what comes next is the rest of a body that was given up
+	sending   patience  // with the request that is being answered
+	receiving *patience // with its body, where it has one
+
+	cut       atomic.Bool  // nothing more is read: what comes next is the rest of a body that was given up
+	answering atomic.Bool  // a request whose header has been read
+	lines     atomic.Int64 // read while none was
 
 	unread []byte       // comes before what the client sends: a request that was parked
 	waited *ParkOptions // of that request
@@ -55,7 +62,11 @@ func (c *connection) Read(b []byte) (int, error) {
 		return 0, os.ErrDeadlineExceeded
 	}
 	if len(c.unread) == 0 {
-		return c.Conn.Read(b)
+		n, err := c.Conn.Read(b)
+		if !c.answering.Load() && c.lines.Add(int64(bytes.Count(b[:n], []byte{'\n'}))) > maxLines {
+			return 0, errLines
+		}
+		return n, err
 	}
 	n := copy(b, c.unread)
 	c.unread = c.unread[n:]
@@ -128,15 +139,46 @@ func (c *connection) CloseWrite() error {
 func timed(next http.Handler, options HTTPOptions) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from := r.Context().Value(connectionKey{}).(*connection)
-		from.sending = newPatience(options)
+		from.sending, from.receiving = newPatience(options), nil
+		from.answering.Store(true)
+		defer func() {
+			from.lines.Store(0)
+			from.answering.Store(false)
+		}()
+		if lines(r.Header) > maxHeaders {
+			r.Header = nil
+			w.Header().Set("Connection", "close")
+			w.WriteHeader(http.StatusRequestHeaderFieldsTooLarge)
+			return
+		}
 		if r.Body != nil && r.Body != http.NoBody {
 			body := &timedBody{ReadCloser: r.Body, patience: newPatience(options), from: from, control: http.NewResponseController(w)}
 			_ = body.control.SetReadDeadline(time.Now().Add(options.Stall))
 			r = r.WithContext(r.Context()) // net/http looks at the body of its own
-			r.Body = body
+			r.Body, from.receiving = body, &body.patience
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+func lines(h http.Header) (n int) {
+	for _, values := range h {
+		n += len(values)
+	}
+	return n
+}
+
+// Hurry has what is left of a body, and its answer, move at a higher rate at least: while they do not, others wait for the
+// slot that the request holds.
+func Hurry(r *http.Request, rate int64) {
+	from, ok := r.Context().Value(connectionKey{}).(*connection)
+	if !ok {
+		return
+	}
+	from.sending.rate = max(from.sending.rate, rate)
+	if from.receiving != nil {
+		from.receiving.rate = max(from.receiving.rate, rate)
+	}
 }
 
 type timedBody struct {

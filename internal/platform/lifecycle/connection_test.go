@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -188,6 +189,97 @@ func TestDO08_ATricklingBodyIsCut(t *testing.T) {
 		if cut := upload(t, c, 1000, 512, time.Second); cut < 50*time.Second || cut > 70*time.Second {
 			t.Errorf("cut after %v", cut)
 		}
+	})
+}
+
+func TestDO07_AHeaderOfManyLinesIsRefused(t *testing.T) {
+	t.Parallel()
+	for lines, want := range map[int]string{maxHeaders: "HTTP/1.1 200 ", maxHeaders + 1: "HTTP/1.1 431 "} {
+		for _, line := range []string{"A: b\r\n", "A%d: b\r\n"} {
+			onPipes(t, readAll, func(t *testing.T, dial func() net.Conn, _ <-chan error) {
+				c := dial()
+				head := "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n"
+				for n := range lines - 1 { // Content-Length is one of them, and the host is none
+					head += strings.ReplaceAll(line, "%d", strconv.Itoa(n))
+				}
+				say(t, c, head+"\r\n")
+				answer := make([]byte, len(want))
+				if _, err := io.ReadFull(c, answer); err != nil || string(answer) != want {
+					t.Errorf("%d lines: %s %v", lines, answer, err)
+				}
+			})
+		}
+	}
+}
+
+func TestDO07_AHeaderOfVeryManyLinesIsNotKept(t *testing.T) {
+	t.Parallel()
+	onPipes(t, readAll, func(t *testing.T, dial func() net.Conn, ended <-chan error) {
+		c := dial()
+		for range 2 { // what one request has does not count against the next, and what a body has counts not at all
+			say(t, c, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 20000\r\n\r\n")
+			say(t, c, strings.Repeat("\n", 20000))
+			if err := <-ended; err != nil {
+				t.Fatal(err)
+			}
+			if _, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		go func() {
+			_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: h\r\n"+strings.Repeat("a:\r\n", 2*maxLines))
+		}()
+		if took, answer := gone(t, c); took > time.Second || !strings.HasPrefix(answer, "HTTP/1.1 400 ") {
+			t.Errorf("after %v: %s", took, answer)
+		}
+	})
+}
+
+func TestDO08_WhoHoldsASlotIsHurried(t *testing.T) {
+	t.Parallel()
+	hurried := func(next func(chan<- error) http.HandlerFunc) func(chan<- error) http.HandlerFunc {
+		return func(ended chan<- error) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				Hurry(r, 32<<10)
+				next(ended)(w, r)
+			}
+		}
+	}
+	t.Run("while it sends", func(t *testing.T) {
+		t.Parallel()
+		onPipes(t, hurried(readAll), func(t *testing.T, dial func() net.Conn, ended <-chan error) {
+			c := dial()
+			say(t, c, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000000\r\n\r\n")
+			if cut := upload(t, c, 1000, 16<<10, time.Second); cut < 50*time.Second || cut > 70*time.Second {
+				t.Errorf("cut after %v", cut)
+			}
+			<-ended
+			c = dial()
+			say(t, c, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000000\r\n\r\n")
+			if cut := upload(t, c, 1000, 64<<10, time.Second); cut != 0 {
+				t.Errorf("one that moves is cut after %v", cut)
+			}
+		})
+	})
+	t.Run("while it reads", func(t *testing.T) {
+		t.Parallel()
+		onPipes(t, hurried(answer(true)), func(t *testing.T, dial func() net.Conn, ended <-chan error) {
+			c := dial()
+			say(t, c, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+			go func() {
+				buf := make([]byte, 2048) // enough for anybody else
+				for {
+					time.Sleep(time.Second)
+					if _, err := io.ReadFull(c, buf); err != nil {
+						return
+					}
+				}
+			}()
+			start := time.Now()
+			if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) > time.Minute {
+				t.Errorf("%v after %v", err, time.Since(start))
+			}
+		})
 	})
 }
 

@@ -12,10 +12,15 @@ import (
 	"time"
 )
 
-// maxHeaderBytes bounds request line and headers together. It is far above what a request needs, so that an
-// overlong query string reaches the handler, which answers 414 in the words of the API; above it net/http
-// answers 431 in its own.
-const maxHeaderBytes = 1 << 20
+// What a request line and its headers may be: maxHeaderBytes of them together, and maxHeaders lines. It is far above what a
+// request needs, so that an overlong query string reaches the handler, which answers 414 in the words of the API; above it
+// the answer is a bare 431. A short line takes many times its length in memory for as long as its request lasts, so that no
+// more than maxLines are read, what comes with them of a body included.
+const (
+	maxHeaderBytes = 320 << 10
+	maxHeaders     = 200
+	maxLines       = 5000
+)
 
 // HTTPOptions are the limits of a listener on those who are slow and on those who are many. Zero stands for the default.
 type HTTPOptions struct {

@@ -141,7 +141,7 @@ func TestAnOverlongQueryReachesTheHandler(t *testing.T) {
 			w.WriteHeader(http.StatusRequestURITooLong)
 		}
 	}), lifecycle.HTTPOptions{})
-	for size, want := range map[int]int{1 << 10: http.StatusOK, 256 << 10: http.StatusRequestURITooLong} {
+	for size, want := range map[int]int{1 << 10: http.StatusOK, 256 << 10: http.StatusRequestURITooLong, 512 << 10: http.StatusRequestHeaderFieldsTooLarge} {
 		response, err := client().Get("http://" + addr + "/?q=" + strings.Repeat("a", size))
 		if err != nil {
 			t.Fatal(err)

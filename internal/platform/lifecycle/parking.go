@@ -39,14 +39,14 @@ var ErrShare = errors.New("too many requests wait already")
 //
 // The handler must have read the body and must return without another word. The request comes in again, without
 // its body, when it is woken or its time is over. errors.ErrUnsupported leaves all as it was: the connection is not one of
-// an HTTPServer, or the header is one that might not be read a second time.
+// an HTTPServer. A header that might not be read a second time finds no room to wait.
 func Park(w http.ResponseWriter, r *http.Request, t ParkOptions) error {
 	c, ok := r.Context().Value(connectionKey{}).(*connection)
 	again := head(r)
-	if !ok || len(again) > maxParked {
+	if !ok {
 		return errors.ErrUnsupported
 	}
-	if !c.parking.enter(t.Shares) {
+	if len(again) > maxParked || !c.parking.enter(t.Shares) {
 		return ErrShare
 	}
 	_, buffered, err := http.NewResponseController(w).Hijack()

@@ -3,7 +3,6 @@ package lifecycle_test
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -154,10 +153,10 @@ func TestRequestsThatCameBeforeOneIsParkedAreHeardInTheirOrder(t *testing.T) {
 func TestARequestWithAVastHeaderIsNotParked(t *testing.T) {
 	t.Parallel()
 	h, c, r := meet(t, time.Hour)
-	if _, err := fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: here\r\nX-Vast: %s\r\n\r\n", strings.Repeat("a", 600<<10)); err != nil {
+	if _, err := fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: here\r\nX-Vast: %s\r\n\r\n", strings.Repeat("a", 200<<10)); err != nil {
 		t.Fatal(err)
 	}
-	if got := receive(t, r); !strings.Contains(got, errors.ErrUnsupported.Error()) || len(h.wakes) > 0 {
+	if got := receive(t, r); !strings.Contains(got, lifecycle.ErrShare.Error()) || len(h.wakes) > 0 {
 		t.Errorf("got %.100s", got)
 	}
 }

@@ -121,7 +121,7 @@ func Pages(d Deps) []page.Page {
 		page.Nav{List: page.AdminList, Title: "Applications", Icon: ui.IconBox})...)
 	return append(all,
 		page.Page{Route: "POST /oauth/authorized_applications/{id}", Do: d.do(withdraw)},
-		page.Page{Route: "GET /oauth/authorize", Who: anyone, Do: d.do(consent)},
+		page.Page{Route: "GET /oauth/authorize", Who: page.Readers, Do: d.do(consent)},
 		page.Page{Route: "POST /oauth/authorize", Do: d.do(answerConsent)},
 
 		page.Page{Route: "GET " + invitationsPath, Do: d.do(showInvitations), Nav: own("Invitations", ui.IconUsers)},

@@ -32,9 +32,9 @@ func Pages(d Deps) []page.Page {
 		{Route: "GET /{$}", Do: d.do(showHome)},
 		{Route: "GET /{name}", Do: d.do(showPerson)},
 		// Those of people are for everyone and need no session: front has them.
-		{Route: "GET /uploads/-/system/group/avatar/{id}/{filename}", Who: page.Anyone, Do: d.do(showGroupPicture)},
-		{Route: "GET /uploads/-/system/project/avatar/{id}/{filename}", Who: page.Anyone, Do: d.do(showProjectPicture)},
-		{Route: "GET /-/project/{id}/uploads/{secret}/{filename}", Who: page.Anyone, Do: d.do(showUpload)},
+		{Route: "GET /uploads/-/system/group/avatar/{id}/{filename}", Who: page.Readers, Do: d.do(showGroupPicture)},
+		{Route: "GET /uploads/-/system/project/avatar/{id}/{filename}", Who: page.Readers, Do: d.do(showProjectPicture)},
+		{Route: "GET /-/project/{id}/uploads/{secret}/{filename}", Who: page.Readers, Do: d.do(showUpload)},
 	}
 }
 

@@ -34,6 +34,7 @@ const (
 	largePage  = 512 << 10 // bytes; pages above this are large
 	largePages = 32
 	largeWait  = time.Second
+	largeRate  = 32 << 10 // bytes a second that keep a browser that reads one from being cut
 )
 
 // ErrAnswered ends a request that was answered already.
@@ -160,6 +161,7 @@ func (x *Request) Show(status int, l Layout, body templ.Component) error {
 			return fault.New(fault.TooMany)
 		}
 		defer release()
+		lifecycle.Hurry(x.R, largeRate)
 	}
 	x.Headers()
 	forgetFlash(x)
