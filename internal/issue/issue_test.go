@@ -549,6 +549,37 @@ func everyPageOnce(t *testing.T, w *fixture, actor access.Actor, place string, i
 	}
 }
 
+func TestIssuesAreFoundByTheEmojiThatTheReaderGaveThem(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	a, b := w.create(t, "a"), w.create(t, "b")
+	w.create(t, "c")
+	w.reporter(t).Do(t, "POST", a.path()+"/award_emoji", map[string]any{"name": "thumbsup"}).WantStatus(t, http.StatusCreated)
+	w.reporter(t).Do(t, "POST", b.path()+"/award_emoji", map[string]any{"name": "tada"}).WantStatus(t, http.StatusCreated)
+	w.As(t, w.stranger).Do(t, "POST", b.path()+"/award_emoji", map[string]any{"name": "thumbsup"}).WantStatus(t, http.StatusCreated)
+	for query, want := range map[string]string{
+		"my_reaction_emoji=thumbsup": "a", "my_reaction_emoji=tada": "b", "my_reaction_emoji=heart": "", "my_reaction_emoji=Any": "b a", "my_reaction_emoji=none": "c", "my_reaction_emoji=": "c b a",
+	} {
+		if got := strings.Join(titles(t, w.reporter(t).Do(t, "GET", of(w.project)+"?"+query, nil)), " "); got != want {
+			t.Errorf("%s: got %q, want %q", query, got, want)
+		}
+	}
+	if got := titles(t, w.Client.Do(t, "GET", of(w.project)+"?my_reaction_emoji=Any", nil)); len(got) != 3 {
+		t.Errorf("who gave nothing because nobody knows them gets %v", got)
+	}
+}
+
+// Clients ask for them before they show an issue.
+func TestNoMergeRequestClosesOrNamesAnIssue(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	open, secret := w.create(t, "open"), w.create(t, "secret", map[string]any{"confidential": true})
+	for _, list := range []string{"/closed_by", "/related_merge_requests"} {
+		w.Client.Do(t, "GET", open.path()+list, nil).Want(t, http.StatusOK, `[]`)
+		w.As(t, w.stranger).Do(t, "GET", secret.path()+list, nil).WantStatus(t, http.StatusNotFound)
+	}
+}
+
 func TestPeopleSubscribeToIssues(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
