@@ -412,7 +412,7 @@ func TestTheQueueIsMended(t *testing.T) {
 	if err := w.tend(t.Context(), TendArgs{}); err != nil {
 		t.Fatal(err)
 	}
-	takesAll(t, &w.Service.queue, RunnerMatch{Scopes: OfInstance(), Untagged: true}, lost)
+	takesAll(t, &w.Service.pending, RunnerMatch{Scopes: OfInstance(), Untagged: true}, lost)
 }
 
 func TestAFileOfAnUnknownTypeIsRefused(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package dispatch hands pending jobs to runners and listens to them until
-// they are done: the queue and its lanes, claims, long polling, what a runner
+// they are done: the queues of pending jobs, claims, long polling, what a runner
 // gets of a job, the runner protocol, the tokens of running jobs and which
 // projects they open, and jobs that nobody is heard of any more.
 //
@@ -22,13 +22,13 @@ import (
 // RunnerMatch is what counts of a runner that asks for a job. Runners that are equal
 // in it may take the same jobs.
 type RunnerMatch struct {
-	Scopes    []int64  // whose runner it is, sorted; see Lane.Serves
+	Scopes    []int64  // whose runner it is, sorted; see Queue.Serves
 	Tags      []string // sorted
 	Untagged  bool     // takes jobs without tags
 	Protected bool     // takes jobs of protected refs only
 }
 
-// Scopes of runners, as lanes name them.
+// Scopes of runners, as queues name them.
 const instance int64 = 0
 
 // OfInstance is the scope of the instance's runners.
@@ -67,9 +67,9 @@ func (s *RunnerMatch) key() string {
 	return b.String()
 }
 
-// Lane is the pending jobs of one project with the same tags and protection
-// (table job_lanes); its jobs are rows of job_queue. pendingJobs is all lanes.
-type Lane struct {
+// Queue is the pending jobs of one project with the same tags and protection
+// (table job_lanes); its jobs are rows of job_queue. pendingJobs is all queues.
+type Queue struct {
 	ID        int64
 	ProjectID int64
 	Tags      []string
@@ -77,18 +77,18 @@ type Lane struct {
 	Serves    []int64 // whose runners: 0 is the instance, positive a group, negative a project
 }
 
-// takes says whether a match may take the jobs of a lane. The statement that
-// ranks lanes says the same in SQL.
-func (s *RunnerMatch) takes(l *Lane) bool {
+// takes says whether a match may take the jobs of a queue. The statement that
+// ranks queues says the same in SQL.
+func (s *RunnerMatch) takes(q *Queue) bool {
 	switch {
-	case s.Protected && !l.Protected:
+	case s.Protected && !q.Protected:
 		return false
-	case len(l.Tags) == 0 && !s.Untagged:
+	case len(q.Tags) == 0 && !s.Untagged:
 		return false
-	case !slices.ContainsFunc(l.Serves, func(scope int64) bool { return slices.Contains(s.Scopes, scope) }):
+	case !slices.ContainsFunc(q.Serves, func(scope int64) bool { return slices.Contains(s.Scopes, scope) }):
 		return false
 	}
-	return !slices.ContainsFunc(l.Tags, func(tag string) bool { return !slices.Contains(s.Tags, tag) })
+	return !slices.ContainsFunc(q.Tags, func(tag string) bool { return !slices.Contains(s.Tags, tag) })
 }
 
 // Limits on jobs that nothing is heard of.

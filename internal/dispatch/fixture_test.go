@@ -197,7 +197,7 @@ select $1, p.id, s.id, $3, false, $6, $7, 0, 'pending', 'on_success', false, $8,
 			return err
 		}
 		jobID = id
-		return w.queue.enqueue(ctx, tx, id, p.ID, spec.Job.Tags, false)
+		return w.Service.pending.enqueue(ctx, tx, id, p.ID, spec.Job.Tags, false)
 	})
 	if err != nil {
 		t.Fatal(err)

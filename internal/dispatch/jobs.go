@@ -17,7 +17,7 @@ type TendArgs struct{}
 // Kind names the job.
 func (TendArgs) Kind() string { return "dispatch_tend" }
 
-// SweepArgs asks to forget runs and lanes that are long gone.
+// SweepArgs asks to forget runs and queues that are long gone.
 type SweepArgs struct{}
 
 // Kind names the job.
@@ -99,7 +99,7 @@ func (s *Service) mend(ctx context.Context, now time.Time) error {
 			if err != nil {
 				return err
 			}
-			return s.queue.enqueue(ctx, tx, j.ID, j.ProjectID, j.Tags, protected)
+			return s.pending.enqueue(ctx, tx, j.ID, j.ProjectID, j.Tags, protected)
 		})
 		if err != nil {
 			return err
@@ -108,11 +108,11 @@ func (s *Service) mend(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// sweep forgets the runs of jobs that ended a while ago, and lanes that nobody
+// sweep forgets the runs of jobs that ended a while ago, and queues that nobody
 // has stood in for as long.
 func (s *Service) sweep(ctx context.Context, _ SweepArgs) error {
 	before := s.deps.Clock.Now().Add(-runsKept)
-	for _, sql := range []string{sqlForgetRuns, sqlDropLanes} {
+	for _, sql := range []string{sqlForgetRuns, sqlDropQueues} {
 		if err := s.deps.DB.InBatches(ctx, perRound, sql, before); err != nil {
 			return err
 		}

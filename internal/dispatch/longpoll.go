@@ -12,7 +12,7 @@ import (
 	"stithy/internal/platform/postgres"
 )
 
-// channel is where nodes tell each other of lanes that have new jobs.
+// channel is where nodes tell each other of queues that have new jobs.
 const channel = "stithy_jobs"
 
 // waitlist is where runners wait for work on this node. Who waits costs memory
@@ -23,7 +23,7 @@ type waitlist struct {
 
 	mu      sync.Mutex
 	groups  map[string]*waitGroup             // by the key of a match
-	byScope map[int64]map[*waitGroup]struct{} // where to look for a lane
+	byScope map[int64]map[*waitGroup]struct{} // where to look for a queue
 	news    map[int64]uint64                  // how often a scope had a new job
 	closed  bool                              // nobody shall wait any more
 	places  map[int64]int                     // how many places a runner has
@@ -33,7 +33,7 @@ type waitlist struct {
 // share a token, and so few that one token does not fill the memory.
 const mostPlaces = 1000
 
-// waitGroup is the runners that wait for the same lanes, in the order in which they came.
+// waitGroup is the runners that wait for the same queues, in the order in which they came.
 type waitGroup struct {
 	match   RunnerMatch
 	waiting list.List // of *waiter
@@ -44,7 +44,7 @@ type waiter struct {
 	list  *waitlist
 	group *waitGroup
 	place *list.Element
-	lane  *Lane  // that it was woken for
+	queue *Queue // that it was woken for
 	of    int64  // the runner that the place counts for, 0 for none
 	tell  func() // that it is woken
 }
@@ -111,7 +111,7 @@ func (wl *waitlist) dequeue(w *waiter) {
 // listen lets a waiter know when it is woken. That may be at once.
 func (w *waiter) listen(tell func()) {
 	w.list.mu.Lock()
-	at := w.lane != nil || w.list.closed
+	at := w.queue != nil || w.list.closed
 	if !at {
 		w.tell = tell
 	}
@@ -121,17 +121,17 @@ func (w *waiter) listen(tell func()) {
 	}
 }
 
-// again is the lane that a waiter was woken for, nil if it was not. It goes
+// again is the queue that a waiter was woken for, nil if it was not. It goes
 // behind the others before it looks, so that it misses nothing meanwhile.
-func (w *waiter) again() *Lane {
+func (w *waiter) again() *Queue {
 	w.list.mu.Lock()
 	defer w.list.mu.Unlock()
-	lane := w.lane
-	w.lane, w.tell = nil, nil
+	queue := w.queue
+	w.queue, w.tell = nil, nil
 	if w.place == nil {
 		w.list.enqueue(w, w.group.match)
 	}
-	return lane
+	return queue
 }
 
 // leave goes for good. What the waiter was woken for and did not see to is
@@ -147,25 +147,25 @@ func (w *waiter) leave() {
 		}
 		w.of = 0
 	}
-	lane := w.lane
-	w.lane, w.tell = nil, nil
+	queue := w.queue
+	w.queue, w.tell = nil, nil
 	w.list.mu.Unlock()
-	if lane != nil {
-		w.list.wake(lane)
+	if queue != nil {
+		w.list.wake(queue)
 	}
 }
 
-// wake tells one of those who could take a job of the lane. It reports whether
+// wake tells one of those who could take a job of the queue. It reports whether
 // there was one.
-func (wl *waitlist) wake(l *Lane) bool {
+func (wl *waitlist) wake(q *Queue) bool {
 	wl.mu.Lock()
-	w := wl.first(l)
+	w := wl.first(q)
 	if w == nil {
 		wl.mu.Unlock()
 		return false
 	}
 	wl.dequeue(w)
-	w.lane = l
+	w.queue = q
 	tell := w.tell
 	wl.mu.Unlock()
 	if tell != nil {
@@ -174,11 +174,11 @@ func (wl *waitlist) wake(l *Lane) bool {
 	return true
 }
 
-// first is who waits longest of those who could take a job of the lane.
-func (wl *waitlist) first(l *Lane) *waiter {
-	for _, scope := range l.Serves {
+// first is who waits longest of those who could take a job of the queue.
+func (wl *waitlist) first(q *Queue) *waiter {
+	for _, scope := range q.Serves {
 		for b := range wl.byScope[scope] {
-			if b.match.takes(l) {
+			if b.match.takes(q) {
 				return b.waiting.Front().Value.(*waiter)
 			}
 		}
@@ -204,15 +204,15 @@ func (wl *waitlist) close() {
 	}
 }
 
-// heard notes that a lane has a new job, so that cursors change, and wakes
+// heard notes that a queue has a new job, so that cursors change, and wakes
 // somebody for it.
-func (wl *waitlist) heard(l *Lane) {
+func (wl *waitlist) heard(q *Queue) {
 	wl.mu.Lock()
-	for _, scope := range l.Serves {
+	for _, scope := range q.Serves {
 		wl.news[scope]++
 	}
 	wl.mu.Unlock()
-	wl.wake(l)
+	wl.wake(q)
 }
 
 // cursor changes whenever a job that the match could take becomes pending, and
@@ -244,12 +244,12 @@ type watch struct {
 	waitlist *waitlist
 	log      *slog.Logger
 	every    time.Duration
-	drain    <-chan struct{} // closed when nobody shall wait here any more
-	lanes    map[int64]*Lane // those heard of since the last look
+	drain    <-chan struct{}  // closed when nobody shall wait here any more
+	queues   map[int64]*Queue // those heard of since the last look
 }
 
 func (w *watch) run(ctx context.Context) {
-	w.lanes = map[int64]*Lane{}
+	w.queues = map[int64]*Queue{}
 	told := make(chan int64, 1024)
 	go w.db.Listen(ctx, channel, func(message string) {
 		id, err := strconv.ParseInt(message, 10, 64)
@@ -285,34 +285,34 @@ func (w *watch) run(ctx context.Context) {
 	}
 }
 
-// hear passes on that a lane has a new job. What a lane is was read once.
+// hear passes on that a queue has a new job. Its row is read once between two looks.
 func (w *watch) hear(ctx context.Context, id int64) error {
-	l := w.lanes[id]
-	if l == nil {
-		read, err := postgres.One[Lane](ctx, w.db, sqlLane, id)
+	q := w.queues[id]
+	if q == nil {
+		read, err := postgres.One[Queue](ctx, w.db, sqlQueue, id)
 		if err != nil {
-			return fmt.Errorf("reading a lane of jobs: %w", err)
+			return fmt.Errorf("reading a queue of jobs: %w", err)
 		}
-		l = &read
-		w.lanes[id] = l
+		q = &read
+		w.queues[id] = q
 	}
-	w.waitlist.heard(l)
+	w.waitlist.heard(q)
 	return nil
 }
 
-// look brings the lanes up to date with their projects and wakes one runner
+// look brings the queues up to date with their projects and wakes one runner
 // for each that has jobs.
 func (w *watch) look(ctx context.Context) error {
-	w.lanes = map[int64]*Lane{}
-	if _, err := w.db.Exec(ctx, sqlRefreshLanes); err != nil {
-		return fmt.Errorf("refreshing lanes of jobs: %w", err)
+	w.queues = map[int64]*Queue{}
+	if _, err := w.db.Exec(ctx, sqlRefreshQueues); err != nil {
+		return fmt.Errorf("refreshing queues of jobs: %w", err)
 	}
-	lanes, err := postgres.All[Lane](ctx, w.db, sqlWaiting)
+	queues, err := postgres.All[Queue](ctx, w.db, sqlWaiting)
 	if err != nil {
 		return fmt.Errorf("looking for jobs: %w", err)
 	}
-	for i := range lanes {
-		w.waitlist.wake(&lanes[i])
+	for i := range queues {
+		w.waitlist.wake(&queues[i])
 	}
 	return nil
 }

@@ -21,11 +21,11 @@ func TestANewJobWakesOneAndNotAll(t *testing.T) {
 	for range 100 {
 		all = append(all, h.join(RunnerMatch{Scopes: OfInstance(), Untagged: true}))
 	}
-	h.heard(&Lane{ID: 1, Serves: []int64{instance, 7}})
+	h.heard(&Queue{ID: 1, Serves: []int64{instance, 7}})
 	if got := h.waiting(); got != 99 {
 		t.Errorf("%d still wait", got)
 	}
-	if all[0].lane == nil {
+	if all[0].queue == nil {
 		t.Error("not the first who came")
 	}
 }
@@ -34,13 +34,13 @@ func TestWhoIsWokenAndGoesPassesItOn(t *testing.T) {
 	t.Parallel()
 	h := newWaitlist("e")
 	first, second := h.join(RunnerMatch{Scopes: OfGroup(7), Untagged: true}), h.join(RunnerMatch{Scopes: OfInstance(), Untagged: true})
-	lane := &Lane{ID: 1, Serves: []int64{7, instance}}
-	h.heard(lane)
+	queue := &Queue{ID: 1, Serves: []int64{7, instance}}
+	h.heard(queue)
 	first.leave()
-	if got := second.lane; got != lane {
+	if got := second.queue; got != queue {
 		t.Error("it was lost")
 	}
-	if h.wake(lane) || h.waiting() != 0 || len(h.byScope) != 0 || len(h.groups) != 0 {
+	if h.wake(queue) || h.waiting() != 0 || len(h.byScope) != 0 || len(h.groups) != 0 {
 		t.Error("the waitlist remembers who has gone")
 	}
 }
@@ -49,7 +49,7 @@ func TestWhoLooksInVainMissesNothingMeanwhile(t *testing.T) {
 	t.Parallel()
 	h := newWaitlist("e")
 	w := h.join(RunnerMatch{Scopes: OfInstance(), Untagged: true})
-	first, second := &Lane{ID: 1, Serves: []int64{instance}}, &Lane{ID: 2, Serves: []int64{instance}}
+	first, second := &Queue{ID: 1, Serves: []int64{instance}}, &Queue{ID: 2, Serves: []int64{instance}}
 	h.heard(first)
 	if got := w.again(); got != first {
 		t.Fatalf("woken for %+v", got)
@@ -80,7 +80,7 @@ func TestTheCursorChangesWithJobsThatTheRunnerCouldTake(t *testing.T) {
 	h := newWaitlist("e")
 	s, other := RunnerMatch{Scopes: OfProjects([]int64{1, 2})}, RunnerMatch{Scopes: OfGroup(9)}
 	before, otherBefore := h.cursor(&s), h.cursor(&other)
-	h.heard(&Lane{Serves: []int64{-2, 5, instance}})
+	h.heard(&Queue{Serves: []int64{-2, 5, instance}})
 	if h.cursor(&s) == before {
 		t.Error("the same cursor after a new job")
 	}
@@ -119,7 +119,7 @@ func TestNobodyIsForgottenInTheWaitlist(t *testing.T) {
 				}
 			},
 			"wake": func(t *rapid.T) {
-				l := &Lane{
+				l := &Queue{
 					Tags: some("wants "), Protected: rapid.Bool().Draw(t, "of protected"),
 					Serves: rapid.SampledFrom([][]int64{{-4, 0, 3}, {-5}, {-4, 3}, {0}}).Draw(t, "serves"),
 				}
@@ -133,7 +133,7 @@ func TestNobodyIsForgottenInTheWaitlist(t *testing.T) {
 					t.Fatalf("%d could take it", able)
 				}
 				for w, s := range waiting {
-					if w.lane == nil {
+					if w.queue == nil {
 						continue
 					}
 					if !s.takes(w.again()) {
@@ -156,7 +156,7 @@ func TestNobodyIsForgottenInTheWaitlist(t *testing.T) {
 
 func TestAJobOfAnotherNodeIsHeardOf(t *testing.T) {
 	t.Parallel()
-	q := newQueue(t)
+	q := newPendingJobs(t)
 	p := projecttest.New(t, q.db, grouptest.New(t, q.db).ID)
 	h := newWaitlist("e")
 	watching := &watch{db: q.db, waitlist: h, log: slog.New(slog.NewTextHandler(t.Output(), nil)), every: time.Hour}
@@ -168,8 +168,8 @@ func TestAJobOfAnotherNodeIsHeardOf(t *testing.T) {
 		put(t, q, id, p.ID, false)
 		select {
 		case <-woken:
-			if lane := w.again(); lane.ProjectID != p.ID {
-				t.Errorf("woken for %+v", lane)
+			if queue := w.again(); queue.ProjectID != p.ID {
+				t.Errorf("woken for %+v", queue)
 			}
 			return
 		case <-time.After(50 * time.Millisecond):
@@ -179,7 +179,7 @@ func TestAJobOfAnotherNodeIsHeardOf(t *testing.T) {
 
 func TestAMissedJobIsFoundByLooking(t *testing.T) {
 	t.Parallel()
-	q := newQueue(t)
+	q := newPendingJobs(t)
 	p := projecttest.New(t, q.db, grouptest.New(t, q.db).ID, projecttest.With("settings", `{"shared_runners_enabled":false}`))
 	put(t, q, 1, p.ID, false)
 	h := newWaitlist("e")
@@ -190,13 +190,13 @@ func TestAMissedJobIsFoundByLooking(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if look(); w.lane != nil {
+	if look(); w.queue != nil {
 		t.Error("woken for a project that does not want it")
 	}
 	if _, err := q.db.Exec(t.Context(), `update projects set settings = '{}' where id = $1`, p.ID); err != nil {
 		t.Fatal(err)
 	}
-	if look(); w.lane == nil {
+	if look(); w.queue == nil {
 		t.Error("not woken after the project changed its mind")
 	}
 }

@@ -5,22 +5,22 @@ const serves = `(array[-p.id]
 	|| case when coalesce((p.settings->>'shared_runners_enabled')::boolean, true) then array[0::bigint] else '{}' end
 	|| case when coalesce((p.settings->>'group_runners_enabled')::boolean, true) then n.lineage else '{}' end)`
 
-const laneColumns = `l.id, l.project_id, l.tags, l.protected, l.serves`
+const queueColumns = `l.id, l.project_id, l.tags, l.protected, l.serves`
 
-// Lanes of pending jobs, and the jobs in them.
+// Queues of pending jobs, and the jobs in them.
 const (
-	sqlLane = `select ` + laneColumns + ` from job_lanes l where l.id = $1`
+	sqlQueue = `select ` + queueColumns + ` from job_lanes l where l.id = $1`
 
-	sqlFindLane = `select l.id from job_lanes l where l.project_id = $1 and l.protected = $2 and l.tags = $3`
+	sqlFindQueue = `select l.id from job_lanes l where l.project_id = $1 and l.protected = $2 and l.tags = $3`
 
-	sqlAddLane = `
+	sqlAddQueue = `
 insert into job_lanes (project_id, protected, tags, serves, created_at)
 select p.id, $2, $3, ` + serves + `, $4 from projects p join namespaces n on n.id = p.namespace_id where p.id = $1
 on conflict (project_id, protected, tags) do nothing`
 
-	// What projects allow may have changed since their lanes were made. Those
+	// What projects allow may have changed since their queues were made. Those
 	// that have no jobs are left as they are.
-	sqlRefreshLanes = `
+	sqlRefreshQueues = `
 update job_lanes l set serves = now.serves
 from (
 	select p.id, ` + serves + ` as serves from projects p join namespaces n on n.id = p.namespace_id
@@ -37,12 +37,12 @@ where now.id = l.project_id and l.serves is distinct from now.serves`
 	// is no longer pending. Waiting for it would wait in a circle.
 	sqlDequeue = `delete from job_queue where job_id in (select job_id from job_queue where job_id = $1 for update skip locked)`
 
-	// The lanes that a match may take from, with their oldest jobs. Runners of
+	// The queues that a match may take from, with their oldest jobs. Runners of
 	// the instance serve the project first that they serve least; the count, one
 	// for each project, has an end, for beyond it nobody is starved.
 	sqlRank = `
 with mine as materialized (
-	select ` + laneColumns + `, h.job_id as head
+	select ` + queueColumns + `, h.job_id as head
 	from job_lanes l cross join lateral (select q.job_id from job_queue q where q.lane_id = l.id order by q.job_id limit 1) h
 	where l.serves && $1 and l.tags <@ $2 and (l.protected or not $3) and ($4 or l.tags <> '{}')
 ), busy as materialized (
@@ -51,13 +51,13 @@ with mine as materialized (
 	) as running
 	from (select distinct project_id from mine where $5) p
 )
-select ` + laneColumns + `, l.head, coalesce(b.running, 0) as running
+select ` + queueColumns + `, l.head, coalesce(b.running, 0) as running
 from mine l left join busy b on b.project_id = l.project_id
 order by running, l.head
 limit 1000`
 
 	// The claim: one statement, one job, once. What decides at the moment of
-	// hand-out comes with it, as it is now, and whether the lane has more.
+	// hand-out comes with it, as it is now, and whether the queue has more.
 	sqlTake = `
 with t as (
 	delete from job_queue where job_id = (
@@ -71,9 +71,9 @@ select t.job_id, t.queued_at, ` + serves + ` as serves, n.lineage, p.removal, co
 from t, projects p join namespaces n on n.id = p.namespace_id where p.id = $2`
 
 	sqlWaiting = `
-select ` + laneColumns + ` from job_lanes l where exists (select from job_queue q where q.lane_id = l.id) order by l.id limit 10000`
+select ` + queueColumns + ` from job_lanes l where exists (select from job_queue q where q.lane_id = l.id) order by l.id limit 10000`
 
-	sqlDropLanes = `
+	sqlDropQueues = `
 delete from job_lanes where id in (
 	select l.id from job_lanes l
 	where l.created_at < $1 and not exists (select from job_queue q where q.lane_id = l.id)

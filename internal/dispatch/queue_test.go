@@ -33,13 +33,13 @@ func next(t testing.TB, q *pendingJobs, s RunnerMatch) (id int64) {
 		s.Tags = []string{}
 	}
 	if err := q.db.InTx(t.Context(), func(tx pgx.Tx) error {
-		got, lane, found, err := q.take(t.Context(), tx, &s, nil)
+		got, queue, found, err := q.take(t.Context(), tx, &s, nil)
 		if err != nil || !found {
 			return err
 		}
 		id = got.JobID
 		_, err = tx.Exec(t.Context(), `insert into job_runs (job_id, project_id, runner_id, on_instance, digest, started_at, contacted_at, deadline)
-values ($1, $2, 1, $3, decode(lpad(to_hex($1::bigint), 64, '0'), 'hex'), now(), now(), now())`, id, lane.ProjectID, s.fair())
+values ($1, $2, 1, $3, decode(lpad(to_hex($1::bigint), 64, '0'), 'hex'), now(), now(), now())`, id, queue.ProjectID, s.fair())
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -62,14 +62,14 @@ func takesAll(t *testing.T, q *pendingJobs, s RunnerMatch, want ...int64) {
 	}
 }
 
-func newQueue(t testing.TB) *pendingJobs {
+func newPendingJobs(t testing.TB) *pendingJobs {
 	t.Helper()
 	return &pendingJobs{db: postgrestest.New(t), clock: clock.System()}
 }
 
 func TestRunnersOfTheInstanceServeTheProjectFirstThatTheyServeLeast(t *testing.T) {
 	t.Parallel()
-	q := newQueue(t)
+	q := newPendingJobs(t)
 	home := grouptest.New(t, q.db)
 	a, b := projecttest.New(t, q.db, home.ID), projecttest.New(t, q.db, home.ID)
 	for id := range int64(4) {
@@ -82,7 +82,7 @@ func TestRunnersOfTheInstanceServeTheProjectFirstThatTheyServeLeast(t *testing.T
 
 func TestRunnersOfGroupsAndProjectsServeTheOldestJobFirst(t *testing.T) {
 	t.Parallel()
-	q := newQueue(t)
+	q := newPendingJobs(t)
 	top := grouptest.New(t, q.db)
 	sub := grouptest.New(t, q.db, grouptest.Under(top))
 	a, b := projecttest.New(t, q.db, sub.ID), projecttest.New(t, q.db, top.ID)
@@ -100,7 +100,7 @@ func TestRunnersOfGroupsAndProjectsServeTheOldestJobFirst(t *testing.T) {
 
 func TestWhatARunnerMayTake(t *testing.T) {
 	t.Parallel()
-	q := newQueue(t)
+	q := newPendingJobs(t)
 	home, elsewhere := grouptest.New(t, q.db), grouptest.New(t, q.db)
 	p := projecttest.New(t, q.db, home.ID)
 	alone := projecttest.New(t, q.db, home.ID, projecttest.With("settings", `{"shared_runners_enabled":false,"group_runners_enabled":false}`))
@@ -126,7 +126,7 @@ func TestWhatARunnerMayTake(t *testing.T) {
 	} {
 		fill()
 		var want []int64
-		for _, l := range lanesOf(t, q) {
+		for _, l := range queuesOf(t, q) {
 			if tt.match.takes(&l) {
 				want = append(want, l.ID)
 			}
@@ -151,18 +151,18 @@ func TestWhatARunnerMayTake(t *testing.T) {
 	}
 }
 
-func lanesOf(t testing.TB, q *pendingJobs) []Lane {
+func queuesOf(t testing.TB, q *pendingJobs) []Queue {
 	t.Helper()
-	lanes, err := postgres.All[Lane](t.Context(), q.db, sqlWaiting)
+	queues, err := postgres.All[Queue](t.Context(), q.db, sqlWaiting)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lanes
+	return queues
 }
 
 func TestAJobThatAClaimHoldsIsNotWaitedForWhenItIsTakenOut(t *testing.T) {
 	t.Parallel()
-	q := newQueue(t)
+	q := newPendingJobs(t)
 	p := projecttest.New(t, q.db, grouptest.New(t, q.db).ID)
 	put(t, q, 1, p.ID, false)
 	s := RunnerMatch{Scopes: OfInstance(), Tags: []string{}, Untagged: true}

@@ -55,7 +55,7 @@ type Deps struct {
 // Service is the use cases of handing jobs out.
 type Service struct {
 	deps       Deps
-	queue      pendingJobs
+	pending    pendingJobs
 	waitlist   *waitlist
 	watch      watch
 	claimSlots *claimSlots
@@ -68,7 +68,7 @@ const lookEvery = 10 * time.Second
 func New(d Deps) *Service {
 	s := &Service{deps: deps.Complete(d), waitlist: newWaitlist(secretbox.RandomToken(8))}
 	s.claimSlots = newClaimSlots(d.Claims)
-	s.queue = pendingJobs{db: d.DB, clock: d.Clock}
+	s.pending = pendingJobs{db: d.DB, clock: d.Clock}
 	s.watch = watch{db: d.DB, waitlist: s.waitlist, log: d.Log, every: lookEvery, drain: d.Draining}
 	return s
 }
@@ -79,14 +79,14 @@ func (s *Service) Watch(ctx context.Context) { s.watch.run(ctx) }
 // Waiting is how many runners wait for a job on this node.
 func (s *Service) Waiting() int { return s.waitlist.waiting() }
 
-// OnJobQueued puts a job that became pending into its lane.
+// OnJobQueued puts a job that became pending into its queue.
 func (s *Service) OnJobQueued(ctx context.Context, tx pgx.Tx, e pipeline.JobQueued) error {
-	return s.queue.enqueue(ctx, tx, e.JobID, e.ProjectID, e.Tags, e.Protected)
+	return s.pending.enqueue(ctx, tx, e.JobID, e.ProjectID, e.Tags, e.Protected)
 }
 
 // OnJobUnqueued takes out a job that waits no more.
 func (s *Service) OnJobUnqueued(ctx context.Context, tx pgx.Tx, e pipeline.JobUnqueued) error {
-	return s.queue.dequeue(ctx, tx, e.JobID)
+	return s.pending.dequeue(ctx, tx, e.JobID)
 }
 
 // OnJobFinished closes the log of a job that a runner had, and ends its run.
@@ -166,27 +166,27 @@ func (v *poll) first(ctx context.Context) (given *Payload, over bool, err error)
 // next looks again when the runner was woken. Whoever was not, has waited long
 // enough, or went away.
 func (v *poll) next(ctx context.Context) (given *Payload, over bool, err error) {
-	lane := v.place.again()
-	if lane == nil || ctx.Err() != nil {
+	queue := v.place.again()
+	if queue == nil || ctx.Err() != nil {
 		v.place.leave()
-		if lane != nil {
-			v.s.waitlist.wake(lane)
+		if queue != nil {
+			v.s.waitlist.wake(queue)
 		}
 		return nil, true, ctx.Err()
 	}
-	return v.look(ctx, lane)
+	return v.look(ctx, queue)
 }
 
-func (v *poll) look(ctx context.Context, lane *Lane) (given *Payload, over bool, err error) {
+func (v *poll) look(ctx context.Context, queue *Queue) (given *Payload, over bool, err error) {
 	over = true
 	defer func() {
 		if over { // also by a panic
 			v.place.leave()
 		}
 	}()
-	given, err = v.s.claim(ctx, &v.request, &v.match, lane)
-	if err != nil && lane != nil {
-		v.s.waitlist.wake(lane) // somebody else may fare better
+	given, err = v.s.claim(ctx, &v.request, &v.match, queue)
+	if err != nil && queue != nil {
+		v.s.waitlist.wake(queue) // somebody else may fare better
 	}
 	over = given != nil || err != nil
 	return given, over, err
@@ -197,8 +197,8 @@ func (v *poll) cursor() string { return v.s.waitlist.cursor(&v.match) }
 
 // claim takes one job for a runner, in one transaction, and then gathers what
 // the runner gets. A job that may not run after all is dropped, and the next
-// one looked at. Whoever leaves jobs in the lane wakes the next who waits for it.
-func (s *Service) claim(ctx context.Context, a *JobRequest, match *RunnerMatch, hint *Lane) (*Payload, error) {
+// one looked at. Whoever leaves jobs in the queue wakes the next who waits for it.
+func (s *Service) claim(ctx context.Context, a *JobRequest, match *RunnerMatch, hint *Queue) (*Payload, error) {
 	leave, err := s.claimSlots.take(ctx, a.Runner.ID)
 	if err != nil {
 		return nil, err
@@ -210,12 +210,12 @@ func (s *Service) claim(ctx context.Context, a *JobRequest, match *RunnerMatch, 
 			got, err = s.take(ctx, tx, a, match, hint)
 			return err
 		})
-		if err != nil || got.lane.ID == 0 {
+		if err != nil || got.queue.ID == 0 {
 			return nil, err
 		}
 		hint = nil
 		if got.more {
-			s.waitlist.wake(&got.lane)
+			s.waitlist.wake(&got.queue)
 		}
 		if got.job == nil {
 			continue
@@ -238,8 +238,8 @@ func (s *Service) claim(ctx context.Context, a *JobRequest, match *RunnerMatch, 
 
 // claimed is a job that was taken, with what its taking showed.
 type claimed struct {
-	lane      Lane
-	more      bool          // the lane has further jobs
+	queue     Queue
+	more      bool          // the queue has further jobs
 	running   int           // other jobs of the project, on runners of the instance
 	job       *pipeline.Job // nil when it could not be started
 	queuedAt  time.Time
@@ -252,12 +252,12 @@ type claimed struct {
 }
 
 // take is the transaction of a claim.
-func (s *Service) take(ctx context.Context, tx pgx.Tx, a *JobRequest, match *RunnerMatch, hint *Lane) (c claimed, err error) {
-	t, lane, found, err := s.queue.take(ctx, tx, match, hint)
+func (s *Service) take(ctx context.Context, tx pgx.Tx, a *JobRequest, match *RunnerMatch, hint *Queue) (c claimed, err error) {
+	t, queue, found, err := s.pending.take(ctx, tx, match, hint)
 	if err != nil || !found {
 		return claimed{}, err
 	}
-	c.lane, c.queuedAt, c.more, c.running = lane, t.QueuedAt, t.More, t.Running
+	c.queue, c.queuedAt, c.more, c.running = queue, t.QueuedAt, t.More, t.Running
 	job, err := s.deps.Pipelines.Candidate(ctx, tx, t.JobID)
 	if errors.Is(err, pipeline.ErrNotPending) {
 		return c, nil
@@ -270,13 +270,13 @@ func (s *Service) take(ctx context.Context, tx pgx.Tx, a *JobRequest, match *Run
 	if c.protected, err = s.deps.Protection.ProtectedRef(ctx, tx, job.Job.ProjectID, job.Pipeline.Ref, job.Pipeline.Tag); err != nil {
 		return c, err
 	}
-	lane.Serves, lane.Protected = t.Serves, c.protected
-	if !match.takes(&lane) {
-		if _, err := tx.Exec(ctx, sqlSetServes, lane.ProjectID, t.Serves); err != nil {
+	queue.Serves, queue.Protected = t.Serves, c.protected
+	if !match.takes(&queue) {
+		if _, err := tx.Exec(ctx, sqlSetServes, queue.ProjectID, t.Serves); err != nil {
 			return c, err
 		}
-		s.queue.rankingOf(match).emptied(c.lane)
-		return c, s.queue.enqueue(ctx, tx, t.JobID, lane.ProjectID, job.Job.Tags, c.protected)
+		s.pending.rankingOf(match).emptied(c.queue)
+		return c, s.pending.enqueue(ctx, tx, t.JobID, queue.ProjectID, job.Job.Tags, c.protected)
 	}
 	if t.Removal || t.CIDisabled {
 		why := pipeline.BuildsDisabled
@@ -295,9 +295,9 @@ func (s *Service) take(ctx context.Context, tx pgx.Tx, a *JobRequest, match *Run
 	c.secret = secretbox.Secret(s.deps.Names.TokenPrefix(wire.JobToken) + secretbox.RandomToken(tokenLength))
 	c.lineage, c.pipeline, c.spec = t.Lineage, &job.Pipeline, &job.Spec
 	var b pgx.Batch
-	b.Queue(sqlAddRun, t.JobID, lane.ProjectID, a.Runner.ID, a.Runner.Type == runner.Instance,
+	b.Queue(sqlAddRun, t.JobID, queue.ProjectID, a.Runner.ID, a.Runner.Type == runner.Instance,
 		s.deps.Box.Digest(string(access.JobToken), c.secret.Reveal()), s.deps.Clock.Now(), s.deps.Clock.Now().Add(c.timeout+grace))
-	if err := s.deps.Artifacts.BeginLog(&b, lane.ProjectID, t.JobID, c.secret, a.Secret); err != nil {
+	if err := s.deps.Artifacts.BeginLog(&b, queue.ProjectID, t.JobID, c.secret, a.Secret); err != nil {
 		return c, err
 	}
 	if err := tx.SendBatch(ctx, &b).Close(); err != nil {

@@ -106,8 +106,8 @@ func TestCI02_CodeOfAForkGetsWhatTheForkHas(t *testing.T) {
 	// Runners that are assigned to the source do not run the fork.
 	match := (&JobRequest{Runner: runner.Runner{ID: 8, Type: runner.Project, ProjectIDs: []int64{w.project.ID}, RunUntagged: true}}).match()
 	w.pending(t, fork)
-	for _, lane := range w.lanes(t) {
-		if lane.ProjectID == fork.ID && match.takes(&lane) {
+	for _, queue := range w.queues(t) {
+		if queue.ProjectID == fork.ID && match.takes(&queue) {
 			t.Error("a runner of the source takes jobs of the fork")
 		}
 	}
@@ -117,13 +117,13 @@ func TestCI02_CodeOfAForkGetsWhatTheForkHas(t *testing.T) {
 	}
 }
 
-func (w *fixture) lanes(t testing.TB) []Lane {
+func (w *fixture) queues(t testing.TB) []Queue {
 	t.Helper()
-	lanes, err := postgres.All[Lane](t.Context(), w.deps.DB, sqlWaiting)
+	queues, err := postgres.All[Queue](t.Context(), w.deps.DB, sqlWaiting)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lanes
+	return queues
 }
 
 // CI-16: files of jobs are given to who shows a token, over the address that was
@@ -201,7 +201,7 @@ with more as (
 		t.Fatal("the first job is of another project")
 	}
 	small := w.pending(t, other)
-	w.now = w.now.Add(2 * time.Second) // which lanes there are is known for a moment
+	w.now = w.now.Add(2 * time.Second) // which queues there are is known for a moment
 	begun := time.Now()
 	given := w.handed(t)
 	if took := time.Since(begun); given == nil || given.ID != small || took > 5*time.Second {

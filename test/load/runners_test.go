@@ -43,8 +43,8 @@ const (
 // kinds are the tags of runners and of jobs; the last takes what has none.
 var kinds = []string{"amd64", "arm64", "gpu", "windows", "macos", "large", "small", "edge", "signed", ""}
 
-// hall is many runners that wait on one node.
-type hall struct {
+// waitingRunners are many runners that wait for jobs on one node.
+type waitingRunners struct {
 	*node
 	db      *postgres.DB
 	queued  crowd.Queued
@@ -63,7 +63,7 @@ type given struct {
 // have 20,000 files only, and the memory of the one is not that of the other.
 func TestManyRunnersWaitForJobs(t *testing.T) {
 	clients, jobs := size(t, "STITHY_LOAD_RUNNERS", "200"), size(t, "STITHY_LOAD_PENDING", "500")
-	h := newHall(t, clients)
+	h := newWaitingRunners(t, clients)
 	before := h.read(t, "memory")
 	began := time.Now()
 	h.fill(t)
@@ -74,7 +74,7 @@ func TestManyRunnersWaitForJobs(t *testing.T) {
 	t.Run("every job is claimed once", func(t *testing.T) { h.claimsOnce(t, jobs) })
 }
 
-func newHall(t *testing.T, clients int) *hall {
+func newWaitingRunners(t *testing.T, clients int) *waitingRunners {
 	t.Helper()
 	address, dir := postgrestest.URL(t), t.TempDir()
 	key := filepath.Join(dir, "secret.key")
@@ -90,7 +90,7 @@ func newHall(t *testing.T, clients int) *hall {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	h := &hall{db: db, clients: clients, given: make(chan given, 100_000)}
+	h := &waitingRunners{db: db, clients: clients, given: make(chan given, 100_000)}
 	h.node = startNode(t, "STITHY_DATABASE_URL="+address, "STITHY_DATA_DIR="+dir, "STITHY_JOB_REQUEST_HOLD=5m")
 
 	ann := usertest.New(t, db, usertest.Named("ann"))
@@ -128,7 +128,7 @@ func newHall(t *testing.T, clients int) *hall {
 
 func secretOf(runner int) string { return fmt.Sprintf("svcrt-%020d", runner) }
 
-func (h *hall) call(t *testing.T, method, path, token, body string, into any) {
+func (h *waitingRunners) call(t *testing.T, method, path, token, body string, into any) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+h.address+"/api/v4"+path, strings.NewReader(body))
 	if err != nil {
@@ -153,7 +153,7 @@ func (h *hall) call(t *testing.T, method, path, token, body string, into any) {
 }
 
 // fill lets all runners ask, and returns when all wait.
-func (h *hall) fill(t *testing.T) {
+func (h *waitingRunners) fill(t *testing.T) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, h.clients)
@@ -173,7 +173,7 @@ func (h *hall) fill(t *testing.T) {
 
 // client is a runner that asks for jobs until ctx ends, and begins each anew as
 // soon as it has one.
-func (h *hall) client(ctx context.Context, secret string) error {
+func (h *waitingRunners) client(ctx context.Context, secret string) error {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", h.address)
 	if err != nil {
@@ -226,7 +226,7 @@ func unlessOver(ctx context.Context, err error) error {
 }
 
 // await returns when as many runners wait.
-func (h *hall) await(t *testing.T, patience time.Duration, n int) {
+func (h *waitingRunners) await(t *testing.T, patience time.Duration, n int) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
 	for tick := time.NewTicker(5 * time.Millisecond); ; <-tick.C {
@@ -242,7 +242,7 @@ func (h *hall) await(t *testing.T, patience time.Duration, n int) {
 }
 
 // rest lets time pass: what happens in it is measured.
-func (h *hall) rest(t *testing.T, length time.Duration) {
+func (h *waitingRunners) rest(t *testing.T, length time.Duration) {
 	t.Helper()
 	select {
 	case <-time.After(length):
@@ -251,7 +251,7 @@ func (h *hall) rest(t *testing.T, length time.Duration) {
 	}
 }
 
-func (h *hall) costsMemoryAlone(t *testing.T, before reading) {
+func (h *waitingRunners) costsMemoryAlone(t *testing.T, before reading) {
 	window := 3 * time.Second
 	if h.clients >= manyRunners {
 		window = 12 * time.Second
@@ -263,7 +263,7 @@ func (h *hall) costsMemoryAlone(t *testing.T, before reading) {
 	each := (after.Memory - before.Memory) / n
 	t.Logf("%d waiting: %d MB, %d before; %d bytes each, of which %d are stack and %d heap; %d times a connection was used in %v", after.Waiting,
 		after.Memory>>20, before.Memory>>20, each, (after.Stacks-before.Stacks)/n, (after.Heap-before.Heap)/n, after.Acquired-idle.Acquired, window)
-	// A node looks for itself every ten seconds, at lanes and at settings, whoever waits.
+	// A node looks for itself every ten seconds, at queues and at settings, whoever waits.
 	if used := after.Acquired - idle.Acquired; used > 8 {
 		t.Errorf("a connection was used %d times", used)
 	}
@@ -274,7 +274,7 @@ func (h *hall) costsMemoryAlone(t *testing.T, before reading) {
 
 // pend makes jobs and holds the commits of their pipelines, as a job of ours
 // would have done by then.
-func (h *hall) pend(t *testing.T, jobs int, tags ...string) {
+func (h *waitingRunners) pend(t *testing.T, jobs int, tags ...string) {
 	t.Helper()
 	q := h.queued
 	q.Jobs = jobs
@@ -286,7 +286,7 @@ func (h *hall) pend(t *testing.T, jobs int, tags ...string) {
 	}
 }
 
-func (h *hall) handsOver(t *testing.T) {
+func (h *waitingRunners) handsOver(t *testing.T) {
 	times := 20
 	if h.clients >= manyRunners {
 		times = 300
@@ -318,7 +318,7 @@ func (h *hall) handsOver(t *testing.T) {
 	}
 }
 
-func (h *hall) claimsOnce(t *testing.T, jobs int) {
+func (h *waitingRunners) claimsOnce(t *testing.T, jobs int) {
 	before, err := postgres.Value[int](t.Context(), h.db, `select count(*) from job_runs`)
 	if err != nil {
 		t.Fatal(err)
