@@ -61,7 +61,7 @@ func (s *Service) showAward(ctx context.Context, a *Award, err error) (awardForm
 	if err != nil {
 		return awardForm{}, err
 	}
-	person, err := s.people(ctx, []*int64{&a.UserID})
+	person, err := s.deps.Users.PublicForms(ctx, &a.UserID)
 	return presentAward(*a, person), err
 }
 
@@ -97,7 +97,7 @@ func (s *Service) listAwards(ctx context.Context, a access.Actor, at Place, note
 	for n := range awards.Items {
 		givers[n] = &awards.Items[n].UserID
 	}
-	person, err := s.people(ctx, givers)
+	person, err := s.deps.Users.PublicForms(ctx, givers...)
 	return httpapi.ListOf(req, awards, func(a Award) awardForm { return presentAward(a, person) }), err
 }
 

@@ -72,7 +72,7 @@ func changesOf[F any](s *Service, kind Resource, present present[F]) []httpapi.E
 		for n := range all {
 			people[n] = all[n].UserID
 		}
-		person, err := s.people(ctx, people)
+		person, err := s.deps.Users.PublicForms(ctx, people...)
 		if err != nil {
 			return nil, err
 		}

@@ -155,7 +155,7 @@ func (s *Service) handleComments(ctx context.Context, call httpapi.Call[AtCommit
 	for n := range page.Items {
 		authors[n] = page.Items[n].AuthorID
 	}
-	person, err := s.people(ctx, authors)
+	person, err := s.deps.Users.PublicForms(ctx, authors...)
 	return httpapi.ListOf(req, page, func(n Note) commentForm { return newCommentForm(n, person(n.AuthorID)) }), err
 }
 
@@ -201,6 +201,6 @@ func (s *Service) handleComment(ctx context.Context, call httpapi.Call[AtCommit,
 	if err != nil {
 		return commentForm{}, err
 	}
-	person, err := s.people(ctx, []*int64{n.AuthorID})
+	person, err := s.deps.Users.PublicForms(ctx, n.AuthorID)
 	return newCommentForm(*n, person(n.AuthorID)), err
 }

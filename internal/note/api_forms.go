@@ -51,34 +51,13 @@ type discussionForm struct {
 	Notes          []noteForm `json:"notes"`
 }
 
-// people are those of some ids, as everyone sees them.
-func (s *Service) people(ctx context.Context, ids []*int64) (func(*int64) *user.Public, error) {
-	var known []int64
-	for _, id := range ids {
-		if id != nil {
-			known = append(known, *id)
-		}
-	}
-	briefs, err := s.deps.Users.Briefs(ctx, known...)
-	return func(id *int64) *user.Public {
-		if id == nil {
-			return nil
-		}
-		b, found := briefs[*id]
-		if !found {
-			return nil
-		}
-		return new(s.deps.Users.PublicForm(b))
-	}, err
-}
-
 // presenter presents notes about a thing, of which it is told before.
 func (s *Service) presenter(ctx context.Context, at Place, notes ...Note) (func(Note) noteForm, error) {
 	authors := make([]*int64, len(notes))
 	for n := range notes {
 		authors[n] = notes[n].AuthorID
 	}
-	person, err := s.people(ctx, authors)
+	person, err := s.deps.Users.PublicForms(ctx, authors...)
 	return func(n Note) noteForm {
 		form := noteForm{
 			ID: n.ID, Body: n.Body, Author: person(n.AuthorID), CreatedAt: httpapi.Time(n.CreatedAt), UpdatedAt: httpapi.Time(n.UpdatedAt), System: n.System,

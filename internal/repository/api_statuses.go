@@ -75,7 +75,11 @@ func (s *Service) handleStatuses(ctx context.Context, call httpapi.Call[*project
 	if err != nil {
 		return none, err
 	}
-	author, err := authors(ctx, s, res.Items, func(st Status) *int64 { return st.AuthorID })
+	ids := make([]*int64, len(res.Items))
+	for n := range res.Items {
+		ids[n] = res.Items[n].AuthorID
+	}
+	author, err := s.deps.Users.PublicForms(ctx, ids...)
 	return httpapi.ListOf(req, res, func(st Status) statusForm { return newStatusForm(st, author(st.AuthorID)) }), err
 }
 
@@ -107,7 +111,7 @@ func (s *Service) handleSetStatus(ctx context.Context, call httpapi.Call[*projec
 	if err != nil {
 		return statusForm{}, err
 	}
-	author, err := authors(ctx, s, []Status{st}, func(st Status) *int64 { return st.AuthorID })
+	author, err := s.deps.Users.PublicForms(ctx, st.AuthorID)
 	return newStatusForm(st, author(st.AuthorID)), err
 }
 
@@ -117,25 +121,4 @@ func filled(o httpapi.Opt[string]) *string {
 		return nil
 	}
 	return o.Ptr()
-}
-
-// authors reads the accounts behind a page.
-func authors[T any](ctx context.Context, s *Service, page []T, of func(T) *int64) (func(*int64) *user.Public, error) {
-	var ids []int64
-	for _, item := range page {
-		if id := of(item); id != nil {
-			ids = append(ids, *id)
-		}
-	}
-	briefs, err := s.deps.Users.Briefs(ctx, ids...)
-	return func(id *int64) *user.Public {
-		if id == nil {
-			return nil
-		}
-		brief, ok := briefs[*id]
-		if !ok {
-			return nil
-		}
-		return new(s.deps.Users.PublicForm(brief))
-	}, err
 }

@@ -13,6 +13,28 @@ type Public = publicForm
 // PublicForm presents an account to everyone.
 func (s *Service) PublicForm(b Brief) Public { return s.briefForm(b) }
 
+// PublicForms reads accounts by their ids, of which some may be nil. The function that it returns presents one of them; nil where there is no
+// id, and where the account is gone.
+func (s *Service) PublicForms(ctx context.Context, ids ...*int64) (func(id *int64) *Public, error) {
+	var known []int64
+	for _, id := range ids {
+		if id != nil {
+			known = append(known, *id)
+		}
+	}
+	briefs, err := s.Briefs(ctx, known...)
+	return func(id *int64) *Public {
+		if id == nil {
+			return nil
+		}
+		b, found := briefs[*id]
+		if !found {
+			return nil
+		}
+		return new(s.PublicForm(b))
+	}, err
+}
+
 // Profile is an account as people who are signed in see it, for the forms of
 // other rooms. What a private profile hides is left out.
 type Profile = profileForm
