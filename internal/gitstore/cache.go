@@ -11,8 +11,8 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// caches are what a store remembers beside objects. All of it follows from object ids, with the repository beside
-// them: an id is no proof that one may read it elsewhere.
+// caches are what a store keeps in memory besides objects. All of it follows from object ids. The repository is part of
+// each key, too: an id from one repository must not give what is in another.
 type caches struct {
 	archives *archives
 	diffs    *resultCache[*Diff]
@@ -42,30 +42,30 @@ type cacheKey struct {
 	text string
 }
 
-// overhead is about what a result costs beside its content.
+// overhead is about how many bytes a result costs besides its content.
 const overhead = 300
 
 func newResultCache[V any](limit uint64, size func(V) int) *resultCache[V] {
 	return otter.Must(&otter.Options[cacheKey, V]{
 		MaximumWeight: limit,
-		Weigher:       func(q cacheKey, v V) uint32 { return uint32(overhead + len(q.text) + size(v)) },
+		Weigher:       func(k cacheKey, v V) uint32 { return uint32(overhead + len(k.text) + size(v)) },
 	})
 }
 
-// remember computes a result once. Nothing is kept of a quarantine, which may never become true.
-func remember[V any](r *Repo, f *resultCache[V], text string, ask func() (V, error)) (V, error) {
-	q := cacheKey{r.key, text}
-	if v, known := f.GetIfPresent(q); known {
+// remember computes a result once. Results from a quarantine are not kept: its push may be refused.
+func remember[V any](r *Repo, cache *resultCache[V], text string, compute func() (V, error)) (V, error) {
+	key := cacheKey{r.key, text}
+	if v, known := cache.GetIfPresent(key); known {
 		return v, nil
 	}
-	v, err := ask()
+	v, err := compute()
 	if err == nil && r.quarantine == (Quarantine{}) {
-		f.Set(q, v)
+		cache.Set(key, v)
 	}
 	return v, err
 }
 
-// folder is where a cache keeps its files. What cannot be kept there is given to those who wait for it all the same.
+// folder is where a cache keeps its files. If they cannot be written, clients are still answered, without the cache.
 type folder struct {
 	dir    string
 	create func(dir, pattern string) (*os.File, error)
@@ -73,7 +73,7 @@ type folder struct {
 	full   atomic.Bool // nothing could be written the last time
 }
 
-// spare is what caches leave free on a disk, for those who must write.
+// spare is how many bytes caches leave free on a disk, for pushes.
 const spare = 64 << 20
 
 // errNotKept says that the cache could not take what was made.
@@ -96,7 +96,7 @@ func (f *folder) file(pattern string) (*os.File, error) {
 	return file, nil
 }
 
-// failed notes that nothing can be kept. The log hears of it once, until something was kept again.
+// failed notes that the cache cannot be written. That is logged once, until a file is written again.
 func (f *folder) failed(err error) error {
 	if !f.full.Swap(true) && f.log != nil {
 		f.log.Warn("writing to the cache of git; answers are made anew for everyone", "folder", f.dir, "error", err)

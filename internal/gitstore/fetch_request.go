@@ -11,21 +11,21 @@ import (
 	"strings"
 )
 
-// asked checks what a client says of a fetch, line by line. Git ends with an
-// error at lines that it does not understand, and takes a minute over some that
-// it does.
-type asked struct {
+// fetchChecker checks the lines of a fetch request before git sees them. Git
+// ends with an error at lines that it does not understand, and takes a minute
+// over some that it does.
+type fetchChecker struct {
 	filtered, deep, shallow bool
 
 	without []string // names of refs whose history is not wanted
 }
 
-// maxWithout is how many of them there may be: git walks their history for each.
+// maxWithout is how many names there may be: git walks the history of each.
 const maxWithout = 100
 
-// line reports whether git can do something with a line. All but flags are a
-// word, a space and a value.
-func (a *asked) line(word, value string, isPair bool) bool {
+// line takes note of a line and reports whether git may see it. All lines but
+// flags are a word, a space and a value.
+func (a *fetchChecker) line(word, value string, isPair bool) bool {
 	if !isPair {
 		return slices.Contains([]string{"done", "wait-for-done", "include-tag", "thin-pack", "no-progress", "ofs-delta", "deepen-relative"}, word)
 	}
@@ -62,10 +62,11 @@ const (
 	mustEscape  = "~`!@#$^&*()[]{}\\;'\",<>?"
 )
 
-// knownFilter reports whether git shall apply a filter. A combination holds no
-// other: git takes a minute over a few thousand of them inside each other.
-// Patterns from a file of the repository (sparse) are none: matching them takes
-// for ever where somebody wants that, and they may name any revision.
+// knownFilter reports whether git may apply a filter. Combinations are not
+// nested: git takes a minute over a few thousand of them inside each other.
+// Filters by patterns from a file of the repository (sparse) are refused: an
+// attacker can write patterns that take for ever to match, and they may name
+// any revision.
 func knownFilter(spec string, combines bool) bool {
 	kind, value, _ := strings.Cut(spec, ":")
 	switch {
@@ -96,12 +97,12 @@ func knownFilter(spec string, combines bool) bool {
 	return false
 }
 
-// refusals are words of git about requests that name what the repository does
-// not have.
+// refusals are parts of git's messages about requests that name what the
+// repository does not have: the client's mistake, and not ours.
 var refusals = []string{"ambiguous deepen-not", "invalid shallow object", "no commits selected for shallow requests"}
 
-// checkWithout refuses names that are not of refs which a client sees: what git says of others tells what there is.
-func (a *asked) checkWithout(refs []Ref) error {
+// checkWithout refuses names of refs that the client does not see: from what git answers, it could tell which hidden refs exist.
+func (a *fetchChecker) checkWithout(refs []Ref) error {
 	if len(a.without) == 0 {
 		return nil
 	}

@@ -61,8 +61,8 @@ func takeTicket(dir string) (*Ticket, error) {
 	return t, nil
 }
 
-// sweepTickets throws tickets away that nobody holds: their processes were
-// killed. Of a number that is gone Held says what it says of one that nobody holds.
+// sweepTickets removes tickets that nobody holds: their processes were killed.
+// To Held, a ticket that is gone is one that nobody holds.
 func sweepTickets(dir string) {
 	left, _ := os.ReadDir(dir)
 	for _, ticket := range left {
@@ -76,9 +76,10 @@ func sweepTickets(dir string) {
 	}
 }
 
-// sweepQuarantines removes what killed pushes were about to add: git leaves it
-// when a signal ends it. Who has a quarantine has held a ticket since before,
-// so those that are there now are nobody's if no ticket is held after that.
+// sweepQuarantines removes the quarantines of killed pushes: git leaves them
+// behind when a signal ends it. A push takes its ticket before it has a
+// quarantine. So if no ticket is held after the quarantines were listed, none of
+// those listed is in use.
 func sweepQuarantines(tickets string) {
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(tickets), "objects", "tmp_objdir-incoming-*")) // the pattern is ours
 	if len(left) == 0 {
@@ -104,8 +105,8 @@ func sweepQuarantines(tickets string) {
 	}
 }
 
-// Number gives the ticket the number that Held asks for. It comes before the
-// number is written down anywhere else.
+// Number names the ticket after the id of its push, by which Held looks for it.
+// It must be called before that id is committed: whoever reads the id asks Held.
 func (t *Ticket) Number(ctx context.Context, id int64) error {
 	name := strconv.FormatInt(id, 10)
 	if err := os.Rename(filepath.Join(t.dir, t.name), filepath.Join(t.dir, name)); err != nil {
@@ -115,8 +116,8 @@ func (t *Ticket) Number(ctx context.Context, id int64) error {
 	return nil
 }
 
-// Close gives the ticket back: the push is settled, or came to nothing. It went with the repository if that was
-// removed meanwhile.
+// Close gives the ticket back: the push is settled, or was given up. If the repository was removed meanwhile, its file
+// is gone already.
 func (t *Ticket) Close() error {
 	err := os.Remove(filepath.Join(t.dir, t.name))
 	if errors.Is(err, fs.ErrNotExist) {

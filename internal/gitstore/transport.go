@@ -288,7 +288,7 @@ func (w *behindFlush) Write(b []byte) (int, error) {
 func (r *Repo) checkOld(ctx context.Context, said io.Reader, pipelines bool) error {
 	in := newLines(said)
 	var wants []OID
-	var a asked
+	var a fetchChecker
 	known, ended, filters := []string{"want", "shallow", "deepen", "deepen-since", "deepen-not", "filter"}, false, false
 	for {
 		line, m, err := in.next()
@@ -322,7 +322,7 @@ func (r *Repo) checkOld(ctx context.Context, said io.Reader, pipelines bool) err
 	}
 }
 
-func (r *Repo) checkOldWants(ctx context.Context, wants []OID, a *asked, pipelines bool) error {
+func (r *Repo) checkOldWants(ctx context.Context, wants []OID, a *fetchChecker, pipelines bool) error {
 	if len(wants) == 0 {
 		return nil
 	}
@@ -593,12 +593,12 @@ type fetchRequest struct {
 	fresh bool // nothing is there yet and nothing is left to say: the answer depends on the rest alone
 	tags  bool // tags of what is sent are wanted, too
 	rest  []string
-	asked asked
+	lines fetchChecker
 }
 
 // read sorts the arguments of a fetch.
 func (w *fetchRequest) read(args []string) error {
-	a := &w.asked
+	a := &w.lines
 	done, had := false, false
 	for _, arg := range args {
 		word, value, isPair := strings.Cut(arg, " ")
@@ -660,7 +660,7 @@ func (r *Repo) fetch(ctx context.Context, args []string, out io.Writer, pipeline
 	if err != nil {
 		return err
 	}
-	if err := w.asked.checkWithout(refs); err != nil {
+	if err := w.lines.checkWithout(refs); err != nil {
 		return err
 	}
 	tips, err := r.checkWants(ctx, w.wants, refs, pipelines)
