@@ -16,14 +16,14 @@ import (
 	"stithy/internal/user"
 )
 
-// visitor is whoever came, as far as they proved who they are.
-type visitor struct {
+// caller is who makes a request, as far as they proved who they are.
+type caller struct {
 	access.Actor
 	token *deploytoken.Bearer // a deploy token, which is nobody
 }
 
 // known reports whether anything was proved.
-func (v visitor) known() bool { return v.SignedIn() || v.token != nil }
+func (v caller) known() bool { return v.SignedIn() || v.token != nil }
 
 var (
 	// errUnknown asks for credentials, or for better ones.
@@ -35,17 +35,17 @@ var (
 
 // authenticate finds out who sends a request. Credentials are not needed
 // everywhere, but those that come must be good.
-func (s *Server) authenticate(r *http.Request) (visitor, error) {
+func (s *Server) authenticate(r *http.Request) (caller, error) {
 	from := httpapi.RecorderOf(r.Context()).Address
 	if r.Header.Get("Authorization") == "" {
-		return visitor{Actor: access.Actor{Address: from}}, nil
+		return caller{Actor: access.Actor{Address: from}}, nil
 	}
 	if s.bans.banned(from) {
-		return visitor{}, errBanned
+		return caller{}, errBanned
 	}
 	name, secret, ok := r.BasicAuth()
 	if !ok || !isText(name) || !isText(secret) {
-		return visitor{}, errUnknown
+		return caller{}, errUnknown
 	}
 	v, err := s.prove(r.Context(), name, secret, from, r.Method == http.MethodGet)
 	if fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.TokenUnusable) {
@@ -55,10 +55,10 @@ func (s *Server) authenticate(r *http.Request) (visitor, error) {
 		if !errors.Is(err, errPassword) {
 			err = errUnknown
 		}
-		return visitor{}, err
+		return caller{}, err
 	}
 	if f, ok := fault.Of(err); ok {
-		return visitor{}, fault.WithMessage(fault.Forbidden, "%s", f.Error()) // an account that may not be used, and why
+		return caller{}, fault.WithMessage(fault.Forbidden, "%s", f.Error()) // an account that may not be used, and why
 	}
 	if err == nil {
 		s.bans.forgive(from)
@@ -78,7 +78,7 @@ const jobUser = "gitlab-ci-token"
 // prove goes through what a user name and a secret may be, in the order that
 // clients rely on. The kind of a secret is never guessed from its name alone:
 // each kind has digests of its own.
-func (s *Server) prove(ctx context.Context, name, secret string, from netip.Addr, reading bool) (visitor, error) {
+func (s *Server) prove(ctx context.Context, name, secret string, from netip.Addr, reading bool) (caller, error) {
 	kinds := []access.Kind{access.PersonalToken}
 	switch name {
 	case jobUser, s.deps.Names.Service + "-ci-token":
@@ -88,38 +88,38 @@ func (s *Server) prove(ctx context.Context, name, secret string, from netip.Addr
 	}
 	actor, err := s.deps.Tokens.Authenticate(ctx, access.Presented{Secret: secret, Kinds: kinds, Address: from, Reading: reading})
 	if !fault.Is(err, fault.Unauthenticated) {
-		return visitor{Actor: actor}, err
+		return caller{Actor: actor}, err
 	}
 	bearer, err := s.deps.DeployTokens.Authenticate(ctx, name, secret)
 	if err != nil {
-		return visitor{}, err
+		return caller{}, err
 	}
 	if bearer != nil {
-		return visitor{Actor: access.Actor{Credential: bearer.Credential()}, token: bearer}, nil
+		return caller{Actor: access.Actor{Credential: bearer.Credential()}, token: bearer}, nil
 	}
 	return s.byPassword(ctx, name, secret, from)
 }
 
 // byPassword is the last way in, and the only one that a second factor closes.
-func (s *Server) byPassword(ctx context.Context, name, secret string, from netip.Addr) (visitor, error) {
+func (s *Server) byPassword(ctx context.Context, name, secret string, from netip.Addr) (caller, error) {
 	settings := s.deps.Settings.Current()
 	if name == "" || secret == "" {
-		return visitor{}, errUnknown
+		return caller{}, errUnknown
 	}
 	if !settings.PasswordAuthenticationEnabledForGit {
-		return visitor{}, errPassword
+		return caller{}, errPassword
 	}
 	u, err := s.deps.Password(ctx, name, secretbox.Secret(secret), from)
 	switch f, shown := fault.Of(err); {
 	case shown && f.Kind != fault.Forbidden:
-		return visitor{}, errUnknown
+		return caller{}, errUnknown
 	case err != nil:
-		return visitor{}, err
+		return caller{}, err
 	case u.TwoFactorEnabled || needsFactor(u, settings.RequireTwoFactorAuthentication, settings.RequireAdminTwoFactorAuthentication):
-		return visitor{}, errPassword
+		return caller{}, errPassword
 	}
 	actor, err := s.deps.Tokens.Admit(u, access.Credential{Kind: access.Password})
-	return visitor{Actor: actor}, err
+	return caller{Actor: actor}, err
 }
 
 func needsFactor(u *user.User, all, administrators bool) bool {

@@ -266,7 +266,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 
 // findText finds the repository of a wiki or a snippet for someone who may use it. named is false where the path is that of a
 // project, or may be.
-func (s *Server) findText(ctx context.Context, by visitor, t target, service gitstore.Service) (at repository.TextTarget, named bool, err error) {
+func (s *Server) findText(ctx context.Context, by caller, t target, service gitstore.Service) (at repository.TextTarget, named bool, err error) {
 	at, named, err = s.deps.Paths.Find(ctx, by.Actor, t.path, service)
 	hidden := fault.Is(err, fault.NotFound)
 	switch {
@@ -280,7 +280,7 @@ func (s *Server) findText(ctx context.Context, by visitor, t target, service git
 
 // exchange passes bytes on.
 func (s *Server) exchange(
-	w http.ResponseWriter, r *http.Request, by visitor, x repository.GitRequest, serve func(context.Context, repository.GitRequest) error,
+	w http.ResponseWriter, r *http.Request, by caller, x repository.GitRequest, serve func(context.Context, repository.GitRequest) error,
 ) error {
 	kind := "-result"
 	if x.Advertise {
@@ -356,7 +356,7 @@ func (s *Server) redirect(w http.ResponseWriter, r *http.Request, t target) erro
 
 // find reads the project for someone who sees it. A push to a path that is
 // free makes one, where they may.
-func (s *Server) find(ctx context.Context, by visitor, t target, service gitstore.Service) (*project.Project, []string, error) {
+func (s *Server) find(ctx context.Context, by caller, t target, service gitstore.Service) (*project.Project, []string, error) {
 	p, moved, err := s.look(ctx, by, t.path)
 	switch {
 	case err == nil && moved && p.FullPath() != t.path:
@@ -374,7 +374,7 @@ func (s *Server) find(ctx context.Context, by visitor, t target, service gitstor
 }
 
 // look finds a project by its path, present or former.
-func (s *Server) look(ctx context.Context, by visitor, path string) (*project.Project, bool, error) {
+func (s *Server) look(ctx context.Context, by caller, path string) (*project.Project, bool, error) {
 	if by.token == nil {
 		return s.deps.Projects.FindByRef(ctx, by.Actor, path)
 	}
@@ -393,7 +393,7 @@ func (s *Server) look(ctx context.Context, by visitor, path string) (*project.Pr
 }
 
 // create makes the project that somebody pushes to.
-func (s *Server) create(ctx context.Context, by visitor, path string) (*project.Project, []string, error) {
+func (s *Server) create(ctx context.Context, by caller, path string) (*project.Project, []string, error) {
 	if !access.MayGit(by.Credential, true) {
 		return nil, nil, errProject
 	}

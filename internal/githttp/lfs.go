@@ -43,17 +43,17 @@ func (s *Server) serveLFS(w http.ResponseWriter, r *http.Request, t target) erro
 	if err != nil {
 		return err
 	}
-	v, err := s.visit(r.Context(), by, ticket, p, service)
+	v, err := s.requestInfo(r.Context(), by, ticket, p, service)
 	if err != nil {
 		return err
 	}
 	v.Rest = t.rest
-	s.deps.LargeFiles.ServeHTTP(w, r.WithContext(lfs.Within(r.Context(), v)))
+	s.deps.LargeFiles.ServeHTTP(w, r.WithContext(lfs.WithRequestInfo(r.Context(), v)))
 	return nil
 }
 
 // lookLFS is look, and shows the project of its ticket to a deploy key that acts for nobody, whoever else may see it.
-func (s *Server) lookLFS(ctx context.Context, by visitor, ticket *lfs.Holder, path string) (*project.Project, error) {
+func (s *Server) lookLFS(ctx context.Context, by caller, ticket *lfs.Holder, path string) (*project.Project, error) {
 	if ticket == nil || by.known() {
 		p, _, err := s.look(ctx, by, path)
 		return p, err
@@ -68,9 +68,9 @@ func (s *Server) lookLFS(ctx context.Context, by visitor, ticket *lfs.Holder, pa
 	return s.deps.Projects.Known(ctx, id)
 }
 
-// visit is what the visitor may do with the files of a project.
-func (s *Server) visit(ctx context.Context, by visitor, ticket *lfs.Holder, p *project.Project, service gitstore.Service) (lfs.Visit, error) {
-	v := lfs.Visit{Actor: by.Actor, Project: p}
+// requestInfo is what the caller may do with the large files of a project.
+func (s *Server) requestInfo(ctx context.Context, by caller, ticket *lfs.Holder, p *project.Project, service gitstore.Service) (lfs.RequestInfo, error) {
+	v := lfs.RequestInfo{Actor: by.Actor, Project: p}
 	writes := true
 	if ticket != nil {
 		if ticket.ProjectID != p.ID || (service == gitstore.ReceivePack && !ticket.Push) {
@@ -99,7 +99,7 @@ func (s *Server) visit(ctx context.Context, by visitor, ticket *lfs.Holder, p *p
 }
 
 // authenticateLFS is authenticate, and knows tickets.
-func (s *Server) authenticateLFS(r *http.Request) (visitor, *lfs.Holder, error) {
+func (s *Server) authenticateLFS(r *http.Request) (caller, *lfs.Holder, error) {
 	_, secret, _ := r.BasicAuth()
 	holder, ok := s.deps.LFS.ReadTicket(secret)
 	if !ok {
@@ -111,16 +111,16 @@ func (s *Server) authenticateLFS(r *http.Request) (visitor, *lfs.Holder, error) 
 		kind = access.DeployKey
 	}
 	if holder.UserID == 0 {
-		return visitor{Actor: access.Actor{Address: from, Credential: access.Credential{Kind: kind, ID: holder.KeyID}}}, &holder, nil
+		return caller{Actor: access.Actor{Address: from, Credential: access.Credential{Kind: kind, ID: holder.KeyID}}}, &holder, nil
 	}
 	u, err := s.deps.Users.Find(r.Context(), holder.UserID)
 	if fault.Is(err, fault.NotFound) {
 		err = errUnknown
 	}
 	if err != nil {
-		return visitor{}, nil, err
+		return caller{}, nil, err
 	}
 	actor, err := s.deps.Tokens.Admit(u, access.Credential{Kind: kind, ID: holder.KeyID})
 	actor.Address = from
-	return visitor{Actor: actor}, &holder, err
+	return caller{Actor: actor}, &holder, err
 }

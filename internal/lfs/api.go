@@ -29,29 +29,28 @@ const (
 	maxLocks   = 100      // on one page
 )
 
-// Visit is a request that the door let in: who asks, what they may do here, and for what.
-type Visit struct {
+// RequestInfo is what githttp found out about a request before this room sees it: who asks, what they may do, and for which path.
+type RequestInfo struct {
 	Actor   access.Actor
 	Project *project.Project
 	Push    bool   // may write; reading is given
 	Rest    string // of the path, below the repository
 }
 
-type visitKey struct{}
+type infoKey struct{}
 
-// Within is ctx with a visit, for the endpoints of this room.
-func Within(ctx context.Context, v Visit) context.Context {
-	return context.WithValue(ctx, visitKey{}, v)
+// WithRequestInfo is ctx with what the endpoints of this room need to know of a request.
+func WithRequestInfo(ctx context.Context, v RequestInfo) context.Context {
+	return context.WithValue(ctx, infoKey{}, v)
 }
 
-func visitOf(ctx context.Context) Visit {
-	v, _ := ctx.Value(visitKey{}).(Visit)
+func infoOf(ctx context.Context) RequestInfo {
+	v, _ := ctx.Value(infoKey{}).(RequestInfo)
 	return v
 }
 
-// Check says whether the door gave an ability. It had more to go by than a role: tickets, keys of machines, tokens that are
-// nobody.
-func (v Visit) Check(can access.Ability) error {
+// Check says whether githttp found that the caller has an ability. It knows more than roles: tickets, deploy keys, deploy tokens.
+func (v RequestInfo) Check(can access.Ability) error {
 	if can == access.ReadCode || v.Push {
 		return nil
 	}
@@ -71,7 +70,7 @@ type dialect = httpapi.Dialect
 func newDialect() dialect {
 	return dialect{
 		Name: "lfs", Base: "/{project}.git", Media: contentType, Error: errorForm{},
-		Path: func(x *httpapi.Request) string { return "/" + visitOf(x.R.Context()).Rest },
+		Path: func(x *httpapi.Request) string { return "/" + infoOf(x.R.Context()).Rest },
 		Begin: func(_ context.Context, x *httpapi.Request) (answered bool, err error) {
 			if x.Endpoint == nil || x.Endpoint.Method != x.R.Method { // HEAD is not for GET here
 				return false, fault.New(fault.NotFound)
@@ -79,7 +78,7 @@ func newDialect() dialect {
 			return false, nil
 		},
 		Authenticate: func(ctx context.Context, x *httpapi.Request) error {
-			x.Actor = visitOf(ctx).Actor
+			x.Actor = infoOf(ctx).Actor
 			x.SetRoute(x.Endpoint)
 			return nil
 		},
@@ -114,7 +113,7 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 }
 
 // on joins a declaration to its handler, with what the credentials of git need to hold.
-func on[P, R any](spec httpapi.Spec, handle func(context.Context, httpapi.Call[Visit, P]) (R, error)) httpapi.Endpoint {
+func on[P, R any](spec httpapi.Spec, handle func(context.Context, httpapi.Call[RequestInfo, P]) (R, error)) httpapi.Endpoint {
 	spec.Credentials = []string{"basic"}
 	for _, scope := range []access.Scope{access.ScopeAPI, access.ScopeReadAPI, access.ScopeReadRepository, access.ScopeWriteRepository} {
 		token := access.Credential{Kind: access.PersonalToken, Scopes: access.Scopes{scope}}
@@ -122,8 +121,8 @@ func on[P, R any](spec httpapi.Spec, handle func(context.Context, httpapi.Call[V
 			spec.Scopes = append(spec.Scopes, scope)
 		}
 	}
-	return httpapi.On(spec, func(ctx context.Context, _ access.Actor, _ P) (Visit, error) {
-		v := visitOf(ctx)
+	return httpapi.On(spec, func(ctx context.Context, _ access.Actor, _ P) (RequestInfo, error) {
+		v := infoOf(ctx)
 		if v.Project == nil || !v.Project.Settings.LFSEnabled {
 			return v, fault.New(fault.NotFound)
 		}
@@ -165,7 +164,7 @@ type batchParams struct {
 
 // handleBatch says what to do about each object: where to fetch it, where to
 // send it, or that there is nothing to do.
-func (s *Service) handleBatch(ctx context.Context, call httpapi.Call[Visit, batchParams]) (batchForm, error) {
+func (s *Service) handleBatch(ctx context.Context, call httpapi.Call[RequestInfo, batchParams]) (batchForm, error) {
 	in, v := call.Params, call.Subject
 	upload := in.Operation == "upload"
 	switch {
@@ -189,7 +188,7 @@ func (s *Service) handleBatch(ctx context.Context, call httpapi.Call[Visit, batc
 	return reply, nil
 }
 
-func (s *Service) plan(login string, v Visit, o Object, upload bool, known map[string]int64) objectForm {
+func (s *Service) plan(login string, v RequestInfo, o Object, upload bool, known map[string]int64) objectForm {
 	form := objectForm{OID: o.OID, Size: o.Size}
 	size, has := known[o.OID]
 	href := s.deps.ExternalURL + "/" + v.Project.FullPath() + ".git/" + s.deps.Names.Service + "-lfs/objects/" + o.OID
@@ -239,7 +238,7 @@ type objectParams struct {
 	OID string `param:"oid" doc:"Digest of the file"`
 }
 
-func (s *Service) handleDownload(ctx context.Context, call httpapi.Call[Visit, objectParams]) (httpapi.Stream, error) {
+func (s *Service) handleDownload(ctx context.Context, call httpapi.Call[RequestInfo, objectParams]) (httpapi.Stream, error) {
 	size, body, err := s.Open(ctx, call.Subject.Project.ID, call.Params.OID)
 	return httpapi.Stream{Size: size, Open: func(context.Context) (io.ReadCloser, error) { return body, nil }}, err
 }
@@ -249,7 +248,7 @@ type uploadParams struct {
 	Size string `param:"size" doc:"Its size in bytes"`
 }
 
-func (s *Service) handleUpload(ctx context.Context, call httpapi.Call[Visit, uploadParams]) (httpapi.EmptyBody, error) {
+func (s *Service) handleUpload(ctx context.Context, call httpapi.Call[RequestInfo, uploadParams]) (httpapi.EmptyBody, error) {
 	size, err := strconv.ParseInt(call.Params.Size, 10, 64)
 	if err != nil || (call.Length() >= 0 && call.Length() != size) {
 		return httpapi.EmptyBody{}, fault.WithMessage(fault.Unprocessable, "The size is not the one of the body.")
@@ -289,7 +288,7 @@ type lockedError struct{ lock Lock }
 
 func (e *lockedError) Error() string { return "already locked" }
 
-func (s *Service) handleLock(ctx context.Context, call httpapi.Call[Visit, lockParams]) (oneLock, error) {
+func (s *Service) handleLock(ctx context.Context, call httpapi.Call[RequestInfo, lockParams]) (oneLock, error) {
 	l, err := s.Lock(ctx, call.Actor, call.Subject.Project.ID, call.Params.Path)
 	if fault.Is(err, fault.Conflict) {
 		err = &lockedError{l}
@@ -309,7 +308,7 @@ type listParams struct {
 	Limit  string `param:"limit" bytes:"1048576" doc:"How many at the most, up to a hundred"`
 }
 
-func (s *Service) handleLocks(ctx context.Context, call httpapi.Call[Visit, listParams]) (lockList, error) {
+func (s *Service) handleLocks(ctx context.Context, call httpapi.Call[RequestInfo, listParams]) (lockList, error) {
 	q := call.Params
 	locks, cursor, err := s.locks(ctx, call.Subject, q.Cursor, q.Limit, q.Path)
 	if err != nil {
@@ -324,7 +323,7 @@ func (s *Service) handleLocks(ctx context.Context, call httpapi.Call[Visit, list
 	return reply, nil
 }
 
-func (s *Service) locks(ctx context.Context, v Visit, cursor, size, path string) ([]Lock, string, error) {
+func (s *Service) locks(ctx context.Context, v RequestInfo, cursor, size, path string) ([]Lock, string, error) {
 	after, _ := strconv.ParseInt(cursor, 10, 64)
 	limit, _ := strconv.Atoi(size)
 	if limit <= 0 || limit > maxLocks {
@@ -348,7 +347,7 @@ type verifyParams struct {
 	Limit  json.Number `param:"limit" doc:"How many at the most, up to a hundred"`
 }
 
-func (s *Service) handleVerify(ctx context.Context, call httpapi.Call[Visit, verifyParams]) (verifyForm, error) {
+func (s *Service) handleVerify(ctx context.Context, call httpapi.Call[RequestInfo, verifyParams]) (verifyForm, error) {
 	locks, cursor, err := s.locks(ctx, call.Subject, call.Params.Cursor, call.Params.Limit.String(), "")
 	if err != nil {
 		return verifyForm{}, err
@@ -369,7 +368,7 @@ type unlockParams struct {
 	Force bool   `param:"force" doc:"Also the lock of somebody else"`
 }
 
-func (s *Service) handleUnlock(ctx context.Context, call httpapi.Call[Visit, unlockParams]) (oneLock, error) {
+func (s *Service) handleUnlock(ctx context.Context, call httpapi.Call[RequestInfo, unlockParams]) (oneLock, error) {
 	number, err := strconv.ParseInt(call.Params.ID, 10, 64)
 	if err != nil {
 		return oneLock{}, fault.NotFoundf("Lock")

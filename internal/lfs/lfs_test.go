@@ -85,22 +85,22 @@ func (r reply) into(t *testing.T, v any) {
 
 // ask sends a request of an actor who may push to a project.
 func (w *fixture) ask(by access.Actor, p *project.Project, method, path, body string) reply {
-	return w.visit(lfs.Visit{Actor: by, Project: p, Push: true}, method, path, body)
+	return w.request(lfs.RequestInfo{Actor: by, Project: p, Push: true}, method, path, body)
 }
 
-func (w *fixture) visit(v lfs.Visit, method, path, body string) reply {
+func (w *fixture) request(v lfs.RequestInfo, method, path, body string) reply {
 	rec := w.send(v, method, path, body, "application/vnd.git-lfs+json; charset=utf-8")
 	return reply{rec.Code, rec.Body.String()}
 }
 
-func (w *fixture) send(v lfs.Visit, method, path, body, media string) *httptest.ResponseRecorder {
+func (w *fixture) send(v lfs.RequestInfo, method, path, body, media string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "/team/mine.git/"+path, strings.NewReader(body))
 	r.Header.Set("Content-Type", media)
 	r.Header.Set("Authorization", "Basic bWU6dG9rZW4=")
 	v.Rest, _, _ = strings.Cut(path, "?")
 	rec := httptest.NewRecorder()
 	server := &httpapi.Server{Dialect: w.Dialect(), Endpoints: w.Endpoints(), Log: slog.New(slog.NewTextHandler(&w.logged, nil))}
-	server.Handler().ServeHTTP(rec, r.WithContext(lfs.Within(r.Context(), v)))
+	server.Handler().ServeHTTP(rec, r.WithContext(lfs.WithRequestInfo(r.Context(), v)))
 	return rec
 }
 
@@ -296,7 +296,7 @@ func TestGI10_OnlyWhatTheDigestSaysIsStored(t *testing.T) {
 func TestWhoMayNotPushUploadsAndLocksNothing(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	reader := lfs.Visit{Actor: w.other, Project: w.mine}
+	reader := lfs.RequestInfo{Actor: w.other, Project: w.mine}
 	oid := digest("x")
 	for path, body := range map[string]string{
 		"POST info/lfs/objects/batch":       `{"operation":"upload","objects":[]}`,
@@ -306,11 +306,11 @@ func TestWhoMayNotPushUploadsAndLocksNothing(t *testing.T) {
 		"POST info/lfs/locks/1/unlock":      `{}`,
 	} {
 		method, path, _ := strings.Cut(path, " ")
-		if got := w.visit(reader, method, path, body); got.status != http.StatusForbidden {
+		if got := w.request(reader, method, path, body); got.status != http.StatusForbidden {
 			t.Errorf("%s %s: %+v", method, path, got)
 		}
 	}
-	if got := w.visit(reader, "GET", "info/lfs/locks", ""); got.status != http.StatusOK {
+	if got := w.request(reader, "GET", "info/lfs/locks", ""); got.status != http.StatusOK {
 		t.Errorf("%+v", got)
 	}
 	off := *w.mine
@@ -378,7 +378,7 @@ func TestABodyIsBoundedByWhoSendsIt(t *testing.T) {
 		{"many elements that nobody asked for", known, `{"operation":"download","objects":[],"x":[0` + strings.Repeat(",0", 50_000) + `]}`, 413},
 		{"deep elements that nobody asked for", known, `{"operation":"download","objects":[],"x":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`, 413},
 	} {
-		rec := w.send(lfs.Visit{Actor: c.by, Project: w.mine, Push: true}, "POST", "info/lfs/objects/batch", c.body, "application/vnd.git-lfs+json")
+		rec := w.send(lfs.RequestInfo{Actor: c.by, Project: w.mine, Push: true}, "POST", "info/lfs/objects/batch", c.body, "application/vnd.git-lfs+json")
 		if rec.Code != c.want {
 			t.Errorf("%s: %d %.200s, want %d", c.what, rec.Code, rec.Body, c.want)
 		}
@@ -393,7 +393,7 @@ func TestABodyIsJSONAndSaysSo(t *testing.T) {
 		"": 415, "text/plain": 415, "application/x-www-form-urlencoded": 415, "application/json; =": 415,
 	} {
 		for _, body := range []string{`{}`, ``} {
-			if rec := w.send(lfs.Visit{Actor: w.me, Project: w.mine, Push: true}, "POST", "info/lfs/locks/verify", body, media); rec.Code != want {
+			if rec := w.send(lfs.RequestInfo{Actor: w.me, Project: w.mine, Push: true}, "POST", "info/lfs/locks/verify", body, media); rec.Code != want {
 				t.Errorf("%q as %q: %d %s, want %d", body, media, rec.Code, rec.Body, want)
 			}
 		}
@@ -405,19 +405,19 @@ func TestAnswersAreNeitherGuessedAtNorKept(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.upload(t, w.mine, "<script>")
-	visit := lfs.Visit{Actor: w.me, Project: w.mine, Push: true}
+	info := lfs.RequestInfo{Actor: w.me, Project: w.mine, Push: true}
 	const media = "application/vnd.git-lfs+json"
 	for _, body := range []string{`{"operation":"download","objects":[]}`, `{`} {
-		h := w.send(visit, "POST", "info/lfs/objects/batch", body, media).Header()
+		h := w.send(info, "POST", "info/lfs/objects/batch", body, media).Header()
 		if h.Get("Content-Type") != media || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: %v", body, h)
 		}
 	}
-	h := w.send(visit, "GET", "svc-lfs/objects/"+digest("<script>"), "", "").Header()
+	h := w.send(info, "GET", "svc-lfs/objects/"+digest("<script>"), "", "").Header()
 	if h.Get("Content-Type") != "application/octet-stream" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Content-Length") != "8" {
 		t.Errorf("a file: %v", h)
 	}
-	if rec := w.send(visit, "HEAD", "svc-lfs/objects/"+digest("<script>"), "", ""); rec.Code != http.StatusNotFound {
+	if rec := w.send(info, "HEAD", "svc-lfs/objects/"+digest("<script>"), "", ""); rec.Code != http.StatusNotFound {
 		t.Errorf("HEAD: %d", rec.Code)
 	}
 }
@@ -427,11 +427,11 @@ func TestAFailureInsideIsLoggedAndNotTold(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.upload(t, w.mine, "lost")
-	visit := lfs.Visit{Actor: w.me, Project: w.mine, Push: true}
+	info := lfs.RequestInfo{Actor: w.me, Project: w.mine, Push: true}
 	if err := w.deps.Blobs.Delete(t.Context(), "lfs/"+digest("lost")[:2]+"/"+digest("lost")[2:4]+"/"+digest("lost")); err != nil {
 		t.Fatal(err)
 	}
-	rec := w.send(visit, "GET", "svc-lfs/objects/"+digest("lost"), "", "")
+	rec := w.send(info, "GET", "svc-lfs/objects/"+digest("lost"), "", "")
 	if rec.Code != http.StatusInternalServerError || rec.Body.String() != `{"message":"Internal error."}`+"\n" {
 		t.Errorf("bytes that are lost: %d %s", rec.Code, rec.Body)
 	}
@@ -441,11 +441,11 @@ func TestAFailureInsideIsLoggedAndNotTold(t *testing.T) {
 	if _, err := w.db.Exec(t.Context(), `update lfs_objects set removing = true, left_at = created_at`); err != nil {
 		t.Fatal(err)
 	}
-	rec = w.send(visit, "PUT", "svc-lfs/objects/"+digest("lost")+"/4", "lost", "")
+	rec = w.send(info, "PUT", "svc-lfs/objects/"+digest("lost")+"/4", "lost", "")
 	if rec.Code != http.StatusServiceUnavailable || rec.Header().Get("Retry-After") == "" {
 		t.Errorf("bytes that are taken away: %d %v", rec.Code, rec.Header())
 	}
-	rec = w.send(visit, "POST", "info/lfs/locks/999/unlock", `{}`, "application/json")
+	rec = w.send(info, "POST", "info/lfs/locks/999/unlock", `{}`, "application/json")
 	if rec.Code != http.StatusNotFound || rec.Body.String() != `{"message":"Not found."}`+"\n" {
 		t.Errorf("what is not there: %d %s", rec.Code, rec.Body)
 	}
