@@ -398,7 +398,7 @@ func TestManyExpiredMembershipsGoInBatches(t *testing.T) {
 	}
 }
 
-func TestAWishIsGrantedDeniedOrTakenBack(t *testing.T) {
+func TestAnAccessRequestIsGrantedDeniedOrTakenBack(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	g := grouptest.New(t, w.db, grouptest.Visible(access.Public))

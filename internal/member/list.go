@@ -12,7 +12,7 @@ import (
 
 // Filter chooses among the members of a source.
 type Filter struct {
-	All       bool // those from above and of groups that were let in, too
+	All       bool // those of groups above, and of groups that it is shared with, too
 	Query     string
 	UserIDs   []int64 // only these, unless nil
 	SkipUsers []int64
@@ -20,7 +20,7 @@ type Filter struct {
 
 // List reads one page of members, each once, with their highest role.
 func (s *Service) List(ctx context.Context, viewer access.Actor, src *Source, f Filter, req paging.Request) (paging.Result[Member], error) {
-	args := s.doors(viewer, src, f.All)
+	args := s.originArgs(viewer, src, f.All)
 	pattern, holder := "", int64(0)
 	if f.Query != "" {
 		pattern = postgres.LikeContains(f.Query)
@@ -53,17 +53,16 @@ func (s *Service) List(ctx context.Context, viewer access.Actor, src *Source, f 
 
 // Find reads one member.
 func (s *Service) Find(ctx context.Context, viewer access.Actor, src *Source, userID int64, all bool) (Member, error) {
-	m, err := postgres.One[Member](ctx, s.deps.DB, sqlOne, append(s.doors(viewer, src, all), userID)...)
+	m, err := postgres.One[Member](ctx, s.deps.DB, sqlOne, append(s.originArgs(viewer, src, all), userID)...)
 	if errors.Is(err, postgres.ErrNoRows) {
 		err = errNotMember
 	}
 	return m, err
 }
 
-// doors are the arguments that say through which doors the viewer may see
-// members come in. Strangers do not learn who is in a group that they do not
-// see.
-func (s *Service) doors(viewer access.Actor, src *Source, all bool) []any {
+// originArgs are the arguments of origins: which origins of memberships count
+// for the viewer. Strangers do not learn who is in a group that they do not see.
+func (s *Service) originArgs(viewer access.Actor, src *Source, all bool) []any {
 	least := access.Private
 	if src.At.Role < access.Guest && !viewer.Admin() && !viewer.Auditor() {
 		if least = access.Public; access.Sees(viewer, access.Target{Visibility: access.Internal}) {

@@ -73,19 +73,19 @@ where m.user_id = $1 and p.id = m.project_id and d.id = p.namespace_id and d.lin
 returning 'Project' as kind, p.id, d.full_path || '/' || p.path as path, p.name, m.user_id, m.access_level, m.requested_at`
 )
 
-// The members of a source. A door is a place where members come in: the
-// source itself, the groups above it, and the groups that were let in there
-// with those above them. Each door gives its first members by user id, as many
+// The members of a source. An origin is where a membership comes from: the
+// source itself, the groups above it, and the groups that these are shared with
+// and those above them. Each origin gives its first members by user id, as many
 // as the page may need: nobody who comes before the end of the page can be
-// missing, however many doors they came through.
+// missing, however many origins their memberships have.
 //
 // $1 is the namespace, $2 the day, $3 the project or null, $4 whether all
-// doors count or only the source itself, $5 the least visibility of the groups
-// let in that count.
+// origins count or only the source itself, $5 the least visibility that a group
+// must have to count as one it is shared with.
 const (
-	doors = `
+	origins = `
 with n as (select id, lineage, owner_id, created_at from namespaces where id = $1),
-doors (namespace_id, project_id, cap, own) as (
+origins (namespace_id, project_id, cap, own) as (
 	select a, null::bigint, 50, a = n.id and $3::bigint is null from n, unnest(n.lineage) a
 	union all
 	select null, $3, 50, true
@@ -101,7 +101,7 @@ doors (namespace_id, project_id, cap, own) as (
 select distinct on (e.user_id) e.id, e.user_id, e.access_level, e.expires_at, e.requested_at, e.created_by_id, e.created_at, e.updated_at
 from (
 	select r.id, r.user_id, least(r.access_level, d.cap) as access_level, r.expires_at, r.requested_at, r.created_by_id, r.created_at, r.updated_at
-	from doors d cross join lateral (`
+	from origins d cross join lateral (`
 	throughGroup = `
 		(select ` + columns + ` from members m join users u on u.id = m.user_id and u.removal is null
 		where m.namespace_id = d.namespace_id and m.requested_at is null and (m.expires_at is null or m.expires_at > $2::date)
@@ -120,15 +120,15 @@ from (
 ) e
 order by e.user_id, e.access_level desc, e.id`
 
-	chosen = doors + throughGroup + asChosen + ` order by m.user_id limit $11)
+	chosen = origins + throughGroup + asChosen + ` order by m.user_id limit $11)
 		union all` + throughProject + asChosen + ` order by m.user_id limit $11)` + throughOwner + asChosen + highestOf
 
-	// $6 to $10 choose people, $11 is how many each door gives.
+	// $6 to $10 choose people, $11 is how many each origin gives.
 	sqlList  = chosen + ` limit $12 offset $13`
 	sqlCount = `select count(*) from (` + chosen + ` limit $11) bounded`
 
 	// $6 is the person.
-	sqlOne = doors + throughGroup + ` and m.user_id = $6)
+	sqlOne = origins + throughGroup + ` and m.user_id = $6)
 		union all` + throughProject + ` and m.user_id = $6)` + throughOwner + ` and u.id = $6` + highestOf
 )
 

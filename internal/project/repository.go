@@ -50,7 +50,7 @@ func (d Digest) statistics() *statistics {
 	return &statistics{CommitCount: d.Commits, RepositorySize: d.Size, StorageSize: d.Size}
 }
 
-// begin makes the first commit where one was wished for. What goes wrong is
+// begin makes the first commit where one was asked for. What goes wrong is
 // left to the job, which was queued with the project.
 func (s *Service) begin(ctx context.Context, p *Project) {
 	if !p.Settings.InitializeWithReadme {

@@ -40,7 +40,7 @@ type Settings struct {
 	IssueBranchTemplate                       *string `json:"issue_branch_template"`
 	AutocloseReferencedIssues                 bool    `json:"autoclose_referenced_issues"`
 	MRDefaultTargetSelf                       bool    `json:"mr_default_target_self"`
-	InitializeWithReadme                      bool    `json:"initialize_with_readme,omitempty"` // wished for; the repository's first commit is made with it
+	InitializeWithReadme                      bool    `json:"initialize_with_readme,omitempty"` // asked for; the repository's first commit is made with it
 	ImportURL                                 string  `json:"import_url,omitempty"`
 	ImportType                                string  `json:"import_type,omitempty"`
 }

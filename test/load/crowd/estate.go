@@ -116,7 +116,7 @@ from generate_series(0, $1::bigint - 1) i
 	join homes h on h.nr = i * 104729 % (select count(*) from homes)
 	join namespaces n on n.id = case when i % 10 < 7 then (select min(id) from namespaces where kind = 'group') + i * 7919 % $2 else h.id end`
 
-	// Some memberships ended, and some are wishes.
+	// Some memberships ended, and some are access requests.
 	ended = `case when (s.id + k) % 50 = 0 then date '2020-01-01' end, case when (s.id + k) % 97 = 0 then now() end, now(), now()`
 
 	insertProjectMembers = `
