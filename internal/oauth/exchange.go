@@ -23,7 +23,7 @@ type Client struct {
 	Secret secretbox.Secret
 }
 
-// Exchange is a grant that is to become a token.
+// Exchange is a request to the token endpoint: a grant (a code, a refresh token or a password) to be exchanged for an access token.
 type Exchange struct {
 	Client
 	Type         string
@@ -37,7 +37,7 @@ type Exchange struct {
 	From         netip.Addr
 }
 
-// Exchange gives a token for a grant. What is wrong with the grant is an Error.
+// Exchange issues a token for a grant. If the grant is refused, the error is an Error, which is shown in the words of RFC 6749.
 func (s *Service) Exchange(ctx context.Context, x Exchange) (*Issued, error) {
 	switch x.Type {
 	case "":
@@ -54,8 +54,8 @@ func (s *Service) Exchange(ctx context.Context, x Exchange) (*Issued, error) {
 	return nil, refuse(UnsupportedGrantType)
 }
 
-// authenticate finds the application that a caller proves to be. One that
-// cannot keep a secret need not show it.
+// authenticate finds the application of a client that proves its identity. A
+// public client (one that is not confidential) need not show a secret.
 func (s *Service) authenticate(ctx context.Context, c Client) (*Application, error) {
 	app, err := s.application(ctx, c.ID)
 	if err != nil {
@@ -117,16 +117,17 @@ func (s *Service) exchangeCode(ctx context.Context, x Exchange) (*Issued, error)
 	})
 }
 
-// replayed ends what came of a code that is presented a second time: one of
-// the two who know it is not the one it was meant for.
+// replayed revokes all tokens that were issued for a code which is presented a
+// second time: one of the two who know it must have stolen it.
 func (s *Service) replayed(ctx context.Context, tx pgx.Tx, app *Application, u *user.User, codeID int64, from netip.Addr) error {
 	family, err := postgres.Value[*int64](ctx, tx, sqlCodeFamily, codeID)
-	if err != nil || family == nil { // it was never used, and is late
+	if err != nil || family == nil { // it was never used: it has expired
 		return err
 	}
 	return s.endFamily(ctx, tx, *family, Event{Action: CodeReplayed, By: access.Actor{Address: from, Process: "oauth"}, Application: *app, For: u})
 }
 
+// endFamily revokes all tokens that descend from one grant, by refreshing.
 func (s *Service) endFamily(ctx context.Context, tx pgx.Tx, family int64, e Event) error {
 	ended, err := tx.Exec(ctx, sqlRevokeFamily, family, s.deps.Clock.Now())
 	if err != nil || ended.RowsAffected() == 0 {
@@ -159,21 +160,21 @@ func (s *Service) refresh(ctx context.Context, x Exchange) (*Issued, error) {
 			return nil, refuse(InvalidScope)
 		}
 	}
-	// What the application gave up since is not given again.
+	// Scopes that the application has given up since are not granted again.
 	scopes = slices.DeleteFunc(slices.Clone(scopes), func(s access.Scope) bool { return !app.Scopes.Has(s) })
 	if len(scopes) == 0 {
 		return nil, refuse(InvalidScope)
 	}
 	return s.issue(ctx, grantee{old.UserID, app, scopes, nil}, func(tx pgx.Tx, u *user.User, now time.Time) (*Issued, error) {
 		if old.RevokedAt != nil {
-			// It was spent before this request began, so somebody has a copy.
+			// It was used before this request began, so somebody has a copy.
 			return nil, s.endFamily(ctx, tx, old.FamilyID, Event{
 				Action: RefreshReused, By: access.Actor{Address: x.From, Process: "oauth"}, Application: *app, For: u,
 			})
 		}
 		spent, err := tx.Exec(ctx, sqlSpend, old.ID, now)
 		if err != nil || spent.RowsAffected() == 0 {
-			return nil, err // another request of the same moment was first
+			return nil, err // a concurrent request used it first
 		}
 		return s.insert(ctx, tx, now, Token{
 			ApplicationID: old.ApplicationID, UserID: old.UserID, Scopes: scopes, RedirectURI: old.RedirectURI,
@@ -182,9 +183,8 @@ func (s *Service) refresh(ctx context.Context, x Exchange) (*Issued, error) {
 	})
 }
 
-// exchangePassword is for programs of the instance's own people. It walks
-// around every sign-in page, so it is closed to whoever signs in with more
-// than a password, or elsewhere.
+// exchangePassword is the password grant. It bypasses the sign-in page, so it
+// is closed to accounts that sign in with more than a password, or elsewhere.
 func (s *Service) exchangePassword(ctx context.Context, x Exchange) (*Issued, error) {
 	var app *Application
 	allowed := Scopes()
@@ -231,17 +231,18 @@ func passwordIsEnough(u *user.User, required, requiredOfAdmins bool) bool {
 		!required && !(requiredOfAdmins && u.Admin)
 }
 
-// grantee is who gets a token, and for whom.
+// grantee is the account that a token acts for, and the application that gets it.
 type grantee struct {
 	userID int64
-	app    *Application // nil where the person alone asks
+	app    *Application // nil in a password grant without one
 	scopes access.Scopes
 	nonce  *string
 }
 
-// issue runs give for an account that may be used, while nothing else happens
-// to its grants. What give does is kept also when it gives nothing, which the
-// application learns as an invalid grant.
+// issue runs give in a transaction that locks the grants of the account, if the
+// account may be used at all. When give returns nil without an error, the
+// transaction is committed all the same (it may have revoked tokens), and the
+// application is told of an invalid grant.
 func (s *Service) issue(ctx context.Context, g grantee, give func(tx pgx.Tx, u *user.User, now time.Time) (*Issued, error)) (*Issued, error) {
 	u, err := s.deps.Users.Find(ctx, g.userID)
 	if err == nil {
@@ -283,7 +284,7 @@ func (s *Service) issue(ctx context.Context, g grantee, give func(tx pgx.Tx, u *
 	return issued, nil
 }
 
-// insert writes a token and makes its secrets.
+// insert generates the secrets of a token and stores the token with their digests.
 func (s *Service) insert(ctx context.Context, tx pgx.Tx, now time.Time, t Token, refreshable bool) (*Issued, error) {
 	i := &Issued{Access: newSecret()}
 	var refreshDigest []byte
