@@ -67,7 +67,7 @@ func recorded(t *testing.T, d bus.AuditRecord) (r row, details map[string]any) {
 	return r, details
 }
 
-func TestADeedIsWrittenDown(t *testing.T) {
+func TestAnActIsRecorded(t *testing.T) {
 	t.Parallel()
 	root := access.Person{ID: 1, Name: "Root", Email: "root@example.com"}
 	r, details := recorded(t, bus.AuditRecord{
@@ -115,7 +115,7 @@ func TestDO09_LongTextsAreCutToTheirColumns(t *testing.T) {
 	}
 }
 
-func TestAnEventWithoutADeedLeavesNoTrace(t *testing.T) {
+func TestAnEventWithoutAnAuditRecordLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	tx := postgrestest.Tx(t)
 	if err := audit.New(audit.Deps{DB: &postgres.DB{}, Clock: at("2026-11-15T12:00:00Z"), Names: names}).Record(t.Context(), tx, unremarkable{}); err != nil {
