@@ -35,7 +35,7 @@ type Label struct {
 // Owner is the group or project that the label belongs to, by its kind and id.
 func (l *Label) Owner() bus.Entity { return owner.OfKeys(l.NamespaceID, l.ProjectID) }
 
-// Seen is a label as a person sees it in a group or project.
+// Seen is a label with what depends on who reads it and where: subscription, priority.
 type Seen struct {
 	Label
 	Subscribed bool

@@ -47,7 +47,7 @@ var faults = postgres.Faults{
 	"label_priorities_label_id_fkey": errMissing, "label_priorities_project_id_fkey": fault.NotFoundf("Project"),
 }
 
-// view is who looks at labels, and in which project they do; nil in a group.
+// view is for whom labels are read: their subscriptions, and the priorities in one project. projectID is nil in a group, which has no priorities.
 type view struct {
 	userID    int64
 	projectID *int64
@@ -225,11 +225,11 @@ func (s *Service) checkMayChange(ctx context.Context, by access.Actor, o *owner.
 	if o.Project == nil || l.ProjectID != nil {
 		return nil
 	}
-	return s.checkMayIn(ctx, by, *l.NamespaceID)
+	return s.checkManagesGroup(ctx, by, *l.NamespaceID)
 }
 
-// checkMayIn refuses anyone who may not manage the labels of a group. It answers 403, not 404: whoever sees the project knows that its group exists.
-func (s *Service) checkMayIn(ctx context.Context, by access.Actor, groupID int64) error {
+// checkManagesGroup refuses anyone who may not manage the labels of a group. It answers 403, not 404: whoever sees the project knows that its group exists.
+func (s *Service) checkManagesGroup(ctx context.Context, by access.Actor, groupID int64) error {
 	g, err := s.deps.Owners.FindGroup(ctx, by, strconv.FormatInt(groupID, 10))
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -271,7 +271,7 @@ func (s *Service) Promote(ctx context.Context, by access.Actor, o *owner.Owner, 
 	case l.ProjectID == nil || o.Project.NamespaceKind != string(group.Shared):
 		return nil, errPromote
 	}
-	if err := s.checkMayIn(ctx, by, o.Project.NamespaceID); err != nil {
+	if err := s.checkManagesGroup(ctx, by, o.Project.NamespaceID); err != nil {
 		return nil, err
 	}
 	promoted := &Seen{}
@@ -283,7 +283,7 @@ func (s *Service) Promote(ctx context.Context, by access.Actor, o *owner.Owner, 
 		if lineage[len(lineage)-1] != o.Project.NamespaceID {
 			return errMoved // the project was transferred meanwhile; the actor's rights were checked in the old group
 		}
-		into, err := s.inGroup(ctx, tx, &l.Label, lineage)
+		into, err := s.groupLabel(ctx, tx, &l.Label, lineage)
 		if err != nil {
 			return err
 		}
@@ -300,8 +300,8 @@ func (s *Service) Promote(ctx context.Context, by access.Actor, o *owner.Owner, 
 	return promoted, err
 }
 
-// inGroup is the label of a group that one of a project becomes: the group's own of that name, or else a new one.
-func (s *Service) inGroup(ctx context.Context, tx pgx.Tx, l *Label, lineage []int64) (Label, error) {
+// groupLabel finds the label of the group that a label of a project is promoted to: the one of that name, or else a new one.
+func (s *Service) groupLabel(ctx context.Context, tx pgx.Tx, l *Label, lineage []int64) (Label, error) {
 	groupID := lineage[len(lineage)-1]
 	into, err := postgres.One[Label](ctx, tx, sqlOfGroup, groupID, l.Name)
 	if errors.Is(err, postgres.ErrNoRows) {
@@ -311,7 +311,7 @@ func (s *Service) inGroup(ctx context.Context, tx pgx.Tx, l *Label, lineage []in
 	return into, err
 }
 
-// merge lets a label take the place of others.
+// merge replaces the labels e.Merged with e.Label everywhere, and deletes them.
 func (s *Service) merge(ctx context.Context, tx pgx.Tx, e Event) error {
 	if _, err := tx.Exec(ctx, sqlMergePriorities, e.Merged, e.Label.ID); err != nil {
 		return postgres.Faults{"label_priorities_project_id_fkey": errMoved}.Translate(err) // a project is deleted concurrently
@@ -326,7 +326,7 @@ func (s *Service) merge(ctx context.Context, tx pgx.Tx, e Event) error {
 	return err
 }
 
-// Subscribe lets a person hear of what happens to a label's issues, or no longer. What is so already is not modified.
+// Subscribe subscribes a person to a label, or unsubscribes them. If nothing changes, it fails with NotModified.
 func (s *Service) Subscribe(ctx context.Context, by access.Actor, o *owner.Owner, ref string, on bool) (*Seen, error) {
 	l, err := s.Find(ctx, by, o, ref, true)
 	if err != nil {
@@ -356,7 +356,7 @@ func (s *Service) Subscribe(ctx context.Context, by access.Actor, o *owner.Owner
 	return l, err
 }
 
-// DefaultColor is that of a label that somebody made by using its name.
+// DefaultColor is the colour of a label that was created by naming it at an issue.
 const DefaultColor = "#6699cc"
 
 // Ensure finds labels by name that a project has or inherits. If create is true, missing ones are created in tx; otherwise they are left out. Invalid names

@@ -196,7 +196,7 @@ func (s *Service) Promote(ctx context.Context, by access.Actor, o *owner.Owner, 
 	if o.Project.NamespaceKind != string(group.Shared) {
 		return cannotPromote("Project does not belong to a group.")
 	}
-	if err := s.checkMayIn(ctx, by, o.Project.NamespaceID); err != nil {
+	if err := s.checkManagesGroup(ctx, by, o.Project.NamespaceID); err != nil {
 		return err
 	}
 	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
@@ -207,7 +207,7 @@ func (s *Service) Promote(ctx context.Context, by access.Actor, o *owner.Owner, 
 		if lineage[len(lineage)-1] != o.Project.NamespaceID {
 			return errMoved // to a group in which nobody asked for their rights
 		}
-		into, err := s.inGroup(ctx, tx, m, lineage)
+		into, err := s.groupMilestone(ctx, tx, m, lineage)
 		if err != nil {
 			return err
 		}
@@ -223,9 +223,9 @@ func (s *Service) Promote(ctx context.Context, by access.Actor, o *owner.Owner, 
 	})
 }
 
-// inGroup is the milestone of a group that one of a project becomes: the group's own of that title, which a transfer may have brought together with
+// groupMilestone is the milestone of a group that one of a project becomes: the group's own of that title, which a transfer may have brought together with
 // it, or else a new one.
-func (s *Service) inGroup(ctx context.Context, tx pgx.Tx, m *Milestone, lineage []int64) (Milestone, error) {
+func (s *Service) groupMilestone(ctx context.Context, tx pgx.Tx, m *Milestone, lineage []int64) (Milestone, error) {
 	groupID := lineage[len(lineage)-1]
 	into, err := postgres.One[Milestone](ctx, tx, sqlOfGroup, groupID, m.Title)
 	if !errors.Is(err, postgres.ErrNoRows) {
@@ -242,8 +242,8 @@ func (s *Service) inGroup(ctx context.Context, tx pgx.Tx, m *Milestone, lineage 
 	return into, s.insert(ctx, tx, &into)
 }
 
-// checkMayIn refuses whoever may not manage the milestones of a group. The group of a project that they see is no secret.
-func (s *Service) checkMayIn(ctx context.Context, by access.Actor, groupID int64) error {
+// checkManagesGroup refuses whoever may not manage the milestones of a group. The group of a project that they see is no secret.
+func (s *Service) checkManagesGroup(ctx context.Context, by access.Actor, groupID int64) error {
 	g, err := s.deps.Owners.FindGroup(ctx, by, strconv.FormatInt(groupID, 10))
 	switch {
 	case fault.Is(err, fault.NotFound):
