@@ -263,7 +263,7 @@ func (s *Service) full(x around, i *Issue, from string, details bool) issueForm 
 // Form is an issue as lists of other things show it.
 type Form = issueForm
 
-// Forms are some issues by their ids, for an actor who may read them, as they are seen from nowhere.
+// Forms are some issues by their ids, for an actor who may read them. References in them are full, as in a list that is of no project.
 func (s *Service) Forms(ctx context.Context, a access.Actor, ids []int64) (map[int64]Form, error) {
 	forms := make(map[int64]Form, len(ids))
 	if len(ids) == 0 {

@@ -14,8 +14,8 @@ import (
 	"stithy/internal/project"
 )
 
-// Commands are what a text tells to do with an issue. They are read before the transaction that does it, for what they name is looked up;
-// SelectAllowed chooses those that the actor may give, and Run does them as the API would.
+// Commands are the quick actions in a text about an issue. They are parsed before the transaction that runs them, because that looks up what
+// they name. SelectAllowed then keeps those that the actor may give, and Run does them as the API would.
 type Commands struct {
 	s    *Service
 	by   access.Actor
@@ -23,34 +23,34 @@ type Commands struct {
 	new  bool // the issue is being made
 	at   Placed
 
-	deeds   []deed
-	allowed []deed
+	parsed  []parsedCommand
+	allowed []parsedCommand
 }
 
-// Command is one that a room above knows.
+// Command is a quick action that a package above this one adds.
 type Command struct {
 	Name string
 	May  func(i *Issue) bool
-	Read func(argument string) (Deed, error)
+	Read func(argument string) (CommandEffect, error)
 }
 
-// Deed is what such a command asks for.
-type Deed struct {
+// CommandEffect is what a Command does once it is parsed: Do runs it, Changes and Summary tell of it.
+type CommandEffect struct {
 	Do      func(ctx context.Context, tx pgx.Tx, i *Issue) error
 	Changes func(f *CommandsForm)
 	Summary string
 }
 
-// kind is a command that there is.
+// kind declares one quick action: its names, who may give it and how its argument is read.
 type kind struct {
 	names []string
 	adds  bool // several of them are done; of others the last one
 	new   bool // also while an issue is being made
 	may   func(x asked) bool
-	read  func(ctx context.Context, x *reading, argument string) (deed, error)
+	read  func(ctx context.Context, x *reading, argument string) (parsedCommand, error)
 }
 
-// asked is who gives a command, and where.
+// asked is what decides whether a command is allowed: who gives it, and about which issue.
 type asked struct {
 	by access.Actor
 	s  *Service
@@ -60,16 +60,16 @@ type asked struct {
 	incident bool // it is one, or becomes one
 }
 
-// deed is what a command asks for.
-type deed struct {
+// parsedCommand is a command that was found in a text, with what it would do.
+type parsedCommand struct {
 	kind    *kind
-	found   quickaction.Command
-	failed  string // why it cannot be done
+	found   quickaction.Command // where it stands in the text
+	failed  string              // why it cannot be done
 	change  func(c *Change)
 	do      func(ctx context.Context, tx pgx.Tx, i *Issue) error
 	changes func(f *CommandsForm, i *Issue)
 	summary string
-	instead string // the text that it stands for
+	instead string // text that replaces the command, as for /shrug
 
 	others []int64 // issues that it changes
 	copies int64   // the project in which it makes an issue
@@ -97,13 +97,13 @@ func (s *Service) readCommands(ctx context.Context, c *Commands, more []Command)
 		}
 		d, err := k.read(ctx, x, found.Argument)
 		if said, ok := fault.Of(err); ok {
-			d = deed{failed: said.Error()}
+			d = parsedCommand{failed: said.Error()}
 		} else if err != nil {
 			return nil, err
 		}
 		d.kind, d.found = k, found
 		d.found.Instead = d.instead
-		c.deeds = append(c.deeds, d)
+		c.parsed = append(c.parsed, d)
 	}
 	return c, x.assigneesOfCopies(ctx)
 }
@@ -123,7 +123,7 @@ func (c *Commands) asked(i *Issue) asked {
 // LockTargets locks what the commands touch, in the order that everyone keeps: counters of numbers by project, then issues by id.
 func (c *Commands) LockTargets(ctx context.Context, tx pgx.Tx) error {
 	var projects, issues []int64
-	for _, d := range c.deeds {
+	for _, d := range c.parsed {
 		if d.copies != 0 {
 			projects = append(projects, d.copies)
 		}
@@ -146,14 +146,14 @@ func (c *Commands) LockTargets(ctx context.Context, tx pgx.Tx) error {
 func (c *Commands) SelectAllowed(i *Issue) (rest string) {
 	ask := c.asked(i)
 	var done []quickaction.Command
-	for _, d := range c.deeds {
+	for _, d := range c.parsed {
 		ask.incident = ask.incident || d.kind.names[0] == "promote_to_incident"
 		if !d.kind.may(ask) {
 			continue
 		}
 		done = append(done, d.found)
 		if !d.kind.adds {
-			c.allowed = slices.DeleteFunc(c.allowed, func(e deed) bool { return e.kind == d.kind })
+			c.allowed = slices.DeleteFunc(c.allowed, func(e parsedCommand) bool { return e.kind == d.kind })
 		}
 		c.allowed = append(c.allowed, d)
 	}
@@ -223,7 +223,7 @@ func (c *Commands) tellChanges(after *Issue, out *Outcome) {
 	}
 }
 
-// act does what is more than a change of the issue, and what ends it last.
+// act runs the commands that do more than change fields of the issue. Those that end it, such as /move, come last.
 func (c *Commands) act(ctx context.Context, tx pgx.Tx, i *Issue, out *Outcome) error {
 	for _, last := range []bool{false, true} {
 		for _, d := range c.allowed {
@@ -249,7 +249,7 @@ func (c *Commands) act(ctx context.Context, tx pgx.Tx, i *Issue, out *Outcome) e
 	return nil
 }
 
-func (o *Outcome) add(d deed, i *Issue) {
+func (o *Outcome) add(d parsedCommand, i *Issue) {
 	if o.Done++; d.changes != nil {
 		d.changes(&o.Changes, i)
 	}
@@ -285,8 +285,8 @@ func (s *Service) readDescription(ctx context.Context, by access.Actor, p *proje
 	return c, nil
 }
 
-// obey makes an issue that is not yet written what its description commands.
-func (c *Commands) obey(ctx context.Context, tx pgx.Tx, i *Issue) error {
+// applyToNew applies the commands of the description to an issue that is not yet written.
+func (c *Commands) applyToNew(ctx context.Context, tx pgx.Tx, i *Issue) error {
 	change, some := c.changed()
 	if !some {
 		return nil
@@ -298,7 +298,8 @@ func (c *Commands) obey(ctx context.Context, tx pgx.Tx, i *Issue) error {
 	return c.s.apply(ctx, tx, c.by, c.at.Project, i, change, labels, true)
 }
 
-// finish does for a new issue what is more than a change of it. What fails is left: there is nobody to tell.
+// finish runs, for a new issue, the commands that do more than change fields of it. What fails is dropped: the answer to a creation has no
+// place for it.
 func (c *Commands) finish(ctx context.Context, tx pgx.Tx, i *Issue) error {
 	if len(c.allowed) == 0 {
 		return nil

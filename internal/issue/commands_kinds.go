@@ -38,35 +38,35 @@ func hears(x asked) bool     { return access.Holds(x.by, access.SubscribeToIssue
 func anybody(asked) bool     { return true }
 func isLocked(i *Issue) bool { return i.DiscussionLocked != nil && *i.DiscussionLocked }
 
-type readFunc = func(ctx context.Context, x *reading, argument string) (deed, error)
+type readFunc = func(ctx context.Context, x *reading, argument string) (parsedCommand, error)
 
 // says is a command whose argument does not matter.
-func says(d deed) readFunc {
-	return func(context.Context, *reading, string) (deed, error) { return d, nil }
+func says(d parsedCommand) readFunc {
+	return func(context.Context, *reading, string) (parsedCommand, error) { return d, nil }
 }
 
 // peopleKinds say whom an issue is assigned to.
 func peopleKinds() []kind {
 	assignees := func(f *CommandsForm, i *Issue) { f.AssigneeIDs = new(append([]int64{}, i.AssigneeIDs...)) }
 	return []kind{
-		{names: []string{"assign"}, adds: true, new: true, may: plans, read: func(ctx context.Context, x *reading, argument string) (deed, error) {
+		{names: []string{"assign"}, adds: true, new: true, may: plans, read: func(ctx context.Context, x *reading, argument string) (parsedCommand, error) {
 			ids, names, err := x.assignees(ctx, argument)
-			return deed{
+			return parsedCommand{
 				change: func(c *Change) { c.assign = append(c.assign, ids...) }, changes: assignees, summary: "Assigned " + names + ".",
 			}, err
 		}},
-		{names: []string{"reassign"}, new: true, may: plans, read: func(ctx context.Context, x *reading, argument string) (deed, error) {
+		{names: []string{"reassign"}, new: true, may: plans, read: func(ctx context.Context, x *reading, argument string) (parsedCommand, error) {
 			ids, names, err := x.assignees(ctx, argument)
-			return deed{
+			return parsedCommand{
 				change: func(c *Change) { c.AssigneeIDs = &ids }, changes: assignees, summary: "Changed assignee(s) to " + names + ".",
 			}, err
 		}},
-		{names: []string{"unassign", "remove_assignee"}, adds: true, may: plans, read: func(ctx context.Context, x *reading, argument string) (deed, error) {
+		{names: []string{"unassign", "remove_assignee"}, adds: true, may: plans, read: func(ctx context.Context, x *reading, argument string) (parsedCommand, error) {
 			if argument == "" {
-				return deed{change: func(c *Change) { c.AssigneeIDs = &[]int64{} }, changes: assignees, summary: "Removed all assignees."}, nil
+				return parsedCommand{change: func(c *Change) { c.AssigneeIDs = &[]int64{} }, changes: assignees, summary: "Removed all assignees."}, nil
 			}
 			ids, names, err := x.users(ctx, argument)
-			return deed{
+			return parsedCommand{
 				change: func(c *Change) { c.unassign = append(c.unassign, ids...) }, changes: assignees,
 				summary: "Removed assignee " + strings.Join(names, " ") + ".",
 			}, err
@@ -77,35 +77,35 @@ func peopleKinds() []kind {
 // sortKinds say which labels and which milestone an issue has.
 func sortKinds() []kind {
 	return []kind{
-		{names: []string{"label", "labels"}, adds: true, new: true, may: plans, read: func(ctx context.Context, x *reading, argument string) (deed, error) {
+		{names: []string{"label", "labels"}, adds: true, new: true, may: plans, read: func(ctx context.Context, x *reading, argument string) (parsedCommand, error) {
 			ids, names, err := x.labels(ctx, argument)
-			return deed{
+			return parsedCommand{
 				change:  func(c *Change) { c.labels.add = append(c.labels.add, ids...) },
 				changes: func(f *CommandsForm, _ *Issue) { f.AddLabelIDs = more(f.AddLabelIDs, ids) }, summary: "Added " + names + ".",
 			}, err
 		}},
-		{names: []string{"relabel"}, new: true, may: plans, read: func(ctx context.Context, x *reading, argument string) (deed, error) {
+		{names: []string{"relabel"}, new: true, may: plans, read: func(ctx context.Context, x *reading, argument string) (parsedCommand, error) {
 			ids, names, err := x.labels(ctx, argument)
-			return deed{
+			return parsedCommand{
 				change:  func(c *Change) { c.labels.set = &ids },
 				changes: func(f *CommandsForm, _ *Issue) { f.LabelIDs = &ids }, summary: "Replaced all labels with " + names + ".",
 			}, err
 		}},
-		{names: []string{"unlabel", "remove_label"}, adds: true, may: plans, read: func(ctx context.Context, x *reading, argument string) (deed, error) {
+		{names: []string{"unlabel", "remove_label"}, adds: true, may: plans, read: func(ctx context.Context, x *reading, argument string) (parsedCommand, error) {
 			if argument == "" {
-				return deed{
+				return parsedCommand{
 					change:  func(c *Change) { c.labels.set = &[]int64{} },
 					changes: func(f *CommandsForm, _ *Issue) { f.LabelIDs = &[]int64{} }, summary: "Removed all labels.",
 				}, nil
 			}
 			ids, names, err := x.labels(ctx, argument)
-			return deed{
+			return parsedCommand{
 				change:  func(c *Change) { c.labels.remove = append(c.labels.remove, ids...) },
 				changes: func(f *CommandsForm, _ *Issue) { f.RemoveLabelIDs = more(f.RemoveLabelIDs, ids) }, summary: "Removed " + names + ".",
 			}, err
 		}},
 		{names: []string{"milestone"}, new: true, may: plans, read: readMilestone},
-		{names: []string{"remove_milestone"}, may: func(x asked) bool { return plans(x) && x.Issue.MilestoneID != nil }, read: says(deed{
+		{names: []string{"remove_milestone"}, may: func(x asked) bool { return plans(x) && x.Issue.MilestoneID != nil }, read: says(parsedCommand{
 			change:  func(c *Change) { c.MilestoneID = new((*int64)(nil)) },
 			changes: func(f *CommandsForm, _ *Issue) { f.MilestoneID = new((*int64)(nil)) }, summary: "Removed the milestone.",
 		})},
@@ -120,7 +120,7 @@ func more(have *[]int64, ids []int64) *[]int64 {
 	return new(slices.Concat(*have, ids))
 }
 
-func readMilestone(ctx context.Context, x *reading, argument string) (deed, error) {
+func readMilestone(ctx context.Context, x *reading, argument string) (parsedCommand, error) {
 	var m *milestone.Milestone
 	err := x.take()
 	if err == nil {
@@ -131,25 +131,25 @@ func readMilestone(ctx context.Context, x *reading, argument string) (deed, erro
 		err = errNoMilestone
 	}
 	if err != nil {
-		return deed{}, err
+		return parsedCommand{}, err
 	}
-	return deed{
+	return parsedCommand{
 		change:  func(c *Change) { c.MilestoneID = new(&m.ID) },
 		changes: func(f *CommandsForm, _ *Issue) { f.MilestoneID = new(&m.ID) }, summary: fmt.Sprintf("Set the milestone to %%%q.", m.Title),
 	}, nil
 }
 
 // readCopyMetadata takes labels and milestone from another issue of the project.
-func readCopyMetadata(ctx context.Context, x *reading, argument string) (deed, error) {
+func readCopyMetadata(ctx context.Context, x *reading, argument string) (parsedCommand, error) {
 	from, err := x.issue(ctx, argument)
 	if err == nil && from.Project.ID != x.at.Project.ID {
 		err = errNoIssue
 	}
 	if err != nil {
-		return deed{}, err
+		return parsedCommand{}, err
 	}
 	had := from.Issue
-	return deed{
+	return parsedCommand{
 		change: func(c *Change) {
 			if c.labels.add = append(c.labels.add, had.LabelIDs...); had.MilestoneID != nil {
 				c.MilestoneID = new(had.MilestoneID)
@@ -167,28 +167,28 @@ func readCopyMetadata(ctx context.Context, x *reading, argument string) (deed, e
 // stateKinds say whether an issue is open, what it is called, and who speaks there.
 func stateKinds() []kind {
 	state := func(closed bool, event, summary string) kind {
-		return kind{names: []string{event}, may: func(x asked) bool { return edits(x) && x.Issue.Closed != closed && (closed || !isLocked(x.Issue)) }, read: says(deed{
+		return kind{names: []string{event}, may: func(x asked) bool { return edits(x) && x.Issue.Closed != closed && (closed || !isLocked(x.Issue)) }, read: says(parsedCommand{
 			change: func(c *Change) { c.Close = &closed }, changes: func(f *CommandsForm, _ *Issue) { f.StateEvent = &event }, summary: summary,
 		})}
 	}
 	lock := func(on bool, name, summary string) kind {
-		return kind{names: []string{name}, may: func(x asked) bool { return plans(x) && isLocked(x.Issue) != on }, read: says(deed{
+		return kind{names: []string{name}, may: func(x asked) bool { return plans(x) && isLocked(x.Issue) != on }, read: says(parsedCommand{
 			change: func(c *Change) { c.DiscussionLocked = &on }, changes: func(f *CommandsForm, _ *Issue) { f.DiscussionLocked = &on }, summary: summary,
 		})}
 	}
 	return []kind{
 		state(true, "close", "Closed this issue."), state(false, "reopen", "Reopened this issue."),
 		lock(true, "lock", "Locked the discussion."), lock(false, "unlock", "Unlocked the discussion."),
-		{names: []string{"title"}, new: true, may: edits, read: func(_ context.Context, _ *reading, argument string) (deed, error) {
+		{names: []string{"title"}, new: true, may: edits, read: func(_ context.Context, _ *reading, argument string) (parsedCommand, error) {
 			if argument == "" || utf8.RuneCountInString(argument) > maxTitle {
-				return deed{}, errTitle
+				return parsedCommand{}, errTitle
 			}
-			return deed{
+			return parsedCommand{
 				change: func(c *Change) { c.Title = &argument }, changes: func(f *CommandsForm, _ *Issue) { f.Title = &argument },
 				summary: fmt.Sprintf("Changed the title to %q.", argument),
 			}, nil
 		}},
-		{names: []string{"confidential"}, new: true, may: mayHide, read: says(deed{
+		{names: []string{"confidential"}, new: true, may: mayHide, read: says(parsedCommand{
 			change:  func(c *Change) { c.Confidential = new(true) },
 			changes: func(f *CommandsForm, _ *Issue) { f.Confidential = new(true) }, summary: "Made this issue confidential.",
 		})},
@@ -201,46 +201,46 @@ func mayHide(x asked) bool { return !x.Issue.Confidential && (plans(x) || x.Issu
 // planKinds say when an issue is due, what it is and how it goes.
 func planKinds() []kind {
 	return []kind{
-		{names: []string{"due"}, new: true, may: plans, read: func(_ context.Context, x *reading, argument string) (deed, error) {
+		{names: []string{"due"}, new: true, may: plans, read: func(_ context.Context, x *reading, argument string) (parsedCommand, error) {
 			t, err := x.date(argument)
-			return deed{
+			return parsedCommand{
 				change: func(c *Change) { c.DueDate = new(&t) }, changes: func(f *CommandsForm, _ *Issue) { f.due(&t) },
 				summary: "Set the due date to " + t.Format("Jan 2, 2006") + ".",
 			}, err
 		}},
-		{names: []string{"remove_due_date"}, may: func(x asked) bool { return plans(x) && x.Issue.DueDate != nil }, read: says(deed{
+		{names: []string{"remove_due_date"}, may: func(x asked) bool { return plans(x) && x.Issue.DueDate != nil }, read: says(parsedCommand{
 			change:  func(c *Change) { c.DueDate = new((*time.Time)(nil)) },
 			changes: func(f *CommandsForm, _ *Issue) { f.due(nil) }, summary: "Removed the due date.",
 		})},
-		{names: []string{"promote_to_incident"}, new: true, may: func(x asked) bool { return reports(x) && x.Issue.Type == Plain }, read: says(deed{
+		{names: []string{"promote_to_incident"}, new: true, may: func(x asked) bool { return reports(x) && x.Issue.Type == Plain }, read: says(parsedCommand{
 			change:  func(c *Change) { c.Type = new(Incident) },
 			changes: func(f *CommandsForm, _ *Issue) { f.IssueType = new(Incident) }, summary: "Promoted this issue to incident.",
 		})},
 		{names: []string{"severity"}, new: true, may: func(x asked) bool { return reports(x) && x.incident }, read: readSeverity},
-		{names: []string{"weight"}, new: true, may: weighs, read: func(_ context.Context, _ *reading, argument string) (deed, error) {
+		{names: []string{"weight"}, new: true, may: weighs, read: func(_ context.Context, _ *reading, argument string) (parsedCommand, error) {
 			n, err := strconv.Atoi(argument)
 			if err != nil || n < 0 || n > math.MaxInt32 {
-				return deed{}, errValue
+				return parsedCommand{}, errValue
 			}
-			return deed{
+			return parsedCommand{
 				change: func(c *Change) { c.Weight = new(&n) }, changes: func(f *CommandsForm, _ *Issue) { f.Weight = new(&n) },
 				summary: fmt.Sprintf("Set weight to %d.", n),
 			}, nil
 		}},
-		{names: []string{"clear_weight"}, may: func(x asked) bool { return weighs(x) && x.Issue.Weight != nil }, read: says(deed{
+		{names: []string{"clear_weight"}, may: func(x asked) bool { return weighs(x) && x.Issue.Weight != nil }, read: says(parsedCommand{
 			change:  func(c *Change) { c.Weight = new((*int)(nil)) },
 			changes: func(f *CommandsForm, _ *Issue) { f.Weight = new((*int)(nil)) }, summary: "Removed weight.",
 		})},
-		{names: []string{"health_status"}, new: true, may: weighs, read: func(_ context.Context, _ *reading, argument string) (deed, error) {
+		{names: []string{"health_status"}, new: true, may: weighs, read: func(_ context.Context, _ *reading, argument string) (parsedCommand, error) {
 			if !slices.Contains([]string{"on_track", "needs_attention", "at_risk"}, argument) {
-				return deed{}, errValue
+				return parsedCommand{}, errValue
 			}
-			return deed{
+			return parsedCommand{
 				change: func(c *Change) { c.HealthStatus = new(&argument) }, changes: func(f *CommandsForm, _ *Issue) { f.HealthStatus = new(&argument) },
 				summary: "Set health status to " + argument + ".",
 			}, nil
 		}},
-		{names: []string{"clear_health_status"}, may: func(x asked) bool { return weighs(x) && x.Issue.HealthStatus != nil }, read: says(deed{
+		{names: []string{"clear_health_status"}, may: func(x asked) bool { return weighs(x) && x.Issue.HealthStatus != nil }, read: says(parsedCommand{
 			change:  func(c *Change) { c.HealthStatus = new((*string)(nil)) },
 			changes: func(f *CommandsForm, _ *Issue) { f.HealthStatus = new((*string)(nil)) }, summary: "Cleared health status.",
 		})},
@@ -248,7 +248,7 @@ func planKinds() []kind {
 }
 
 // readSeverity knows severities by their names and by their numbers, of which 1 is the worst.
-func readSeverity(_ context.Context, _ *reading, argument string) (deed, error) {
+func readSeverity(_ context.Context, _ *reading, argument string) (parsedCommand, error) {
 	all := []Severity{Unknown, "critical", "high", "medium", "low"}
 	word := strings.ToLower(argument)
 	severity := Severity(word)
@@ -256,9 +256,9 @@ func readSeverity(_ context.Context, _ *reading, argument string) (deed, error) 
 		severity = all[n]
 	}
 	if !slices.Contains(all, severity) {
-		return deed{}, errValue
+		return parsedCommand{}, errValue
 	}
-	return deed{
+	return parsedCommand{
 		change: func(c *Change) { c.Severity = &severity }, changes: func(f *CommandsForm, _ *Issue) { f.Severity = &severity },
 		summary: fmt.Sprintf("Set severity to %s.", severity),
 	}, nil
@@ -267,19 +267,19 @@ func readSeverity(_ context.Context, _ *reading, argument string) (deed, error) 
 // timeKinds say how long an issue takes and took.
 func timeKinds() []kind {
 	return []kind{
-		{names: []string{"estimate", "estimate_time"}, new: true, may: reports, read: func(_ context.Context, x *reading, argument string) (deed, error) {
+		{names: []string{"estimate", "estimate_time"}, new: true, may: reports, read: func(_ context.Context, x *reading, argument string) (parsedCommand, error) {
 			seconds, ok := ParseDuration(argument)
 			if !ok || seconds < 0 {
-				return deed{}, errDuration
+				return parsedCommand{}, errDuration
 			}
 			return x.estimates(seconds, "Set time estimate to "+FormatDuration(seconds, false)+"."), nil
 		}},
-		{names: []string{"remove_estimate", "remove_time_estimate"}, may: reports, read: func(_ context.Context, x *reading, _ string) (deed, error) {
+		{names: []string{"remove_estimate", "remove_time_estimate"}, may: reports, read: func(_ context.Context, x *reading, _ string) (parsedCommand, error) {
 			return x.estimates(0, "Removed time estimate."), nil
 		}},
 		{names: []string{"spend", "spent", "spend_time"}, new: true, may: reports, read: readSpend},
-		{names: []string{"remove_time_spent"}, may: reports, read: func(_ context.Context, x *reading, _ string) (deed, error) {
-			return deed{do: func(ctx context.Context, tx pgx.Tx, i *Issue) error {
+		{names: []string{"remove_time_spent"}, may: reports, read: func(_ context.Context, x *reading, _ string) (parsedCommand, error) {
+			return parsedCommand{do: func(ctx context.Context, tx pgx.Tx, i *Issue) error {
 				_, err := x.s.resetSpent(ctx, tx, x.timed(), i.IID)
 				return err
 			}, summary: "Removed spent time."}, nil
@@ -289,17 +289,17 @@ func timeKinds() []kind {
 
 func (x *reading) timed() Event { return Event{Action: Timed, By: x.by, Project: x.at.Project} }
 
-func (x *reading) estimates(seconds int, summary string) deed {
-	return deed{do: func(ctx context.Context, tx pgx.Tx, i *Issue) error {
+func (x *reading) estimates(seconds int, summary string) parsedCommand {
+	return parsedCommand{do: func(ctx context.Context, tx pgx.Tx, i *Issue) error {
 		_, err := x.s.estimate(ctx, tx, x.timed(), i.IID, seconds)
 		return err
 	}, changes: func(f *CommandsForm, _ *Issue) { f.TimeEstimate = &seconds }, summary: summary}
 }
 
-func readSpend(_ context.Context, x *reading, argument string) (deed, error) {
+func readSpend(_ context.Context, x *reading, argument string) (parsedCommand, error) {
 	seconds, on, err := x.spent(argument)
 	if err != nil {
-		return deed{}, err
+		return parsedCommand{}, err
 	}
 	summary, day := "Added "+FormatDuration(seconds, false)+" spent time.", x.s.deps.Clock.Now()
 	if seconds < 0 {
@@ -308,7 +308,7 @@ func readSpend(_ context.Context, x *reading, argument string) (deed, error) {
 	if on != nil {
 		day = *on
 	}
-	return deed{do: func(ctx context.Context, tx pgx.Tx, i *Issue) error {
+	return parsedCommand{do: func(ctx context.Context, tx pgx.Tx, i *Issue) error {
 		e := x.timed()
 		e.SpentOn = on
 		_, err := x.s.spend(ctx, tx, e, i.IID, seconds, "")
@@ -319,16 +319,16 @@ func readSpend(_ context.Context, x *reading, argument string) (deed, error) {
 // otherKinds are about an issue and others, and who hears of it.
 func otherKinds() []kind {
 	subscribe := func(on bool, name, summary string) kind {
-		return kind{names: []string{name}, may: hears, read: func(_ context.Context, x *reading, _ string) (deed, error) {
-			return deed{
+		return kind{names: []string{name}, may: hears, read: func(_ context.Context, x *reading, _ string) (parsedCommand, error) {
+			return parsedCommand{
 				do:      func(ctx context.Context, tx pgx.Tx, i *Issue) error { return x.s.subscribe(ctx, tx, x.by, i, on) },
 				changes: func(f *CommandsForm, _ *Issue) { f.SubscriptionEvent = &name }, summary: summary,
 			}, nil
 		}}
 	}
 	mark := func(done bool, name, event, summary string) kind {
-		return kind{names: []string{name}, new: !done, may: hears, read: func(_ context.Context, x *reading, _ string) (deed, error) {
-			return deed{
+		return kind{names: []string{name}, new: !done, may: hears, read: func(_ context.Context, x *reading, _ string) (parsedCommand, error) {
+			return parsedCommand{
 				do: func(ctx context.Context, tx pgx.Tx, i *Issue) error {
 					return x.s.deps.Bus.Publish(ctx, tx, MarkEvent{By: x.by, At: x.s.deps.Clock.Now(), Issue: *i, Done: done})
 				},
@@ -356,12 +356,12 @@ func ids(all ...Placed) []int64 {
 	return list
 }
 
-func readRelate(ctx context.Context, x *reading, argument string) (deed, error) {
+func readRelate(ctx context.Context, x *reading, argument string) (parsedCommand, error) {
 	others, err := x.issues(ctx, argument)
 	if err != nil {
-		return deed{}, err
+		return parsedCommand{}, err
 	}
-	return deed{others: ids(others...), do: func(ctx context.Context, tx pgx.Tx, i *Issue) error {
+	return parsedCommand{others: ids(others...), do: func(ctx context.Context, tx pgx.Tx, i *Issue) error {
 		for _, other := range others {
 			if _, err := x.s.addLink(ctx, tx, x.by, Placed{Project: x.at.Project, Issue: i}, other, RelatesTo); err != nil {
 				return err
@@ -371,12 +371,12 @@ func readRelate(ctx context.Context, x *reading, argument string) (deed, error) 
 	}, summary: "Marked this issue as related to " + argument + "."}, nil
 }
 
-func readUnlink(ctx context.Context, x *reading, argument string) (deed, error) {
+func readUnlink(ctx context.Context, x *reading, argument string) (parsedCommand, error) {
 	other, err := x.issue(ctx, argument)
 	if err != nil {
-		return deed{}, err
+		return parsedCommand{}, err
 	}
-	return deed{others: ids(other), do: func(ctx context.Context, tx pgx.Tx, i *Issue) error {
+	return parsedCommand{others: ids(other), do: func(ctx context.Context, tx pgx.Tx, i *Issue) error {
 		l, err := postgres.One[Link](ctx, tx, sqlLinkOf, i.ID, other.Issue.ID)
 		if errors.Is(err, postgres.ErrNoRows) {
 			return errNotLinked
@@ -387,40 +387,40 @@ func readUnlink(ctx context.Context, x *reading, argument string) (deed, error) 
 	}, summary: "Removed the link with " + argument + "."}, nil
 }
 
-func readDuplicate(ctx context.Context, x *reading, argument string) (deed, error) {
+func readDuplicate(ctx context.Context, x *reading, argument string) (parsedCommand, error) {
 	of, err := x.issue(ctx, argument)
 	if err != nil {
-		return deed{}, err
+		return parsedCommand{}, err
 	} else if of.Issue.ID == x.at.Issue.ID || !access.Holds(x.by, access.CreateNotes, of.Target()) {
-		return deed{}, errNoIssue
+		return parsedCommand{}, errNoIssue
 	}
-	return deed{others: ids(of), do: func(ctx context.Context, tx pgx.Tx, i *Issue) error {
+	return parsedCommand{others: ids(of), do: func(ctx context.Context, tx pgx.Tx, i *Issue) error {
 		return x.s.duplicate(ctx, tx, x.by, Placed{Project: x.at.Project, Issue: i}, of)
 	}, changes: func(f *CommandsForm, _ *Issue) { f.CanonicalIssueID = &of.Issue.ID },
 		summary: "Closed this issue. Marked as related to, and a duplicate of, " + argument + "."}, nil
 }
 
-func readMove(ctx context.Context, x *reading, argument string) (deed, error) {
+func readMove(ctx context.Context, x *reading, argument string) (parsedCommand, error) {
 	if argument == "" {
-		return deed{}, errNoProject
+		return parsedCommand{}, errNoProject
 	}
 	c, err := x.project(ctx, argument)
 	if err != nil {
-		return deed{}, err
+		return parsedCommand{}, err
 	}
-	return deed{last: true, copies: c.to.ID, do: func(ctx context.Context, tx pgx.Tx, i *Issue) error {
+	return parsedCommand{last: true, copies: c.to.ID, do: func(ctx context.Context, tx pgx.Tx, i *Issue) error {
 		_, err := x.s.move(ctx, tx, x.by, x.at.Project, i.IID, c.to, c.assignees)
 		return err
 	}, summary: "Moved this issue to " + c.to.FullPath() + "."}, nil
 }
 
-func readClone(ctx context.Context, x *reading, argument string) (deed, error) {
+func readClone(ctx context.Context, x *reading, argument string) (parsedCommand, error) {
 	path, notes := strings.CutSuffix(argument, "--with_notes")
 	c, err := x.project(ctx, strings.TrimSpace(path))
 	if err != nil {
-		return deed{}, err
+		return parsedCommand{}, err
 	}
-	return deed{last: true, copies: c.to.ID, do: func(ctx context.Context, tx pgx.Tx, i *Issue) error {
+	return parsedCommand{last: true, copies: c.to.ID, do: func(ctx context.Context, tx pgx.Tx, i *Issue) error {
 		_, err := x.s.clone(ctx, tx, x.by, x.at.Project, i.IID, c.to, c.assignees, notes)
 		return err
 	}, changes: func(f *CommandsForm, _ *Issue) { f.CloneWithNotes = &notes }, summary: "Cloned this issue to " + c.to.FullPath() + "."}, nil
@@ -429,8 +429,8 @@ func readClone(ctx context.Context, x *reading, argument string) (deed, error) {
 // textKinds stand for a text.
 func textKinds() []kind {
 	puts := func(name, text string) kind {
-		return kind{names: []string{name}, adds: true, new: true, may: anybody, read: func(_ context.Context, _ *reading, argument string) (deed, error) {
-			return deed{instead: strings.TrimSpace(argument + " " + text)}, nil
+		return kind{names: []string{name}, adds: true, new: true, may: anybody, read: func(_ context.Context, _ *reading, argument string) (parsedCommand, error) {
+			return parsedCommand{instead: strings.TrimSpace(argument + " " + text)}, nil
 		}}
 	}
 	return []kind{puts("shrug", `¯\＿(ツ)＿/¯`), puts("tableflip", `(╯°□°)╯︵ ┻━┻`)}
@@ -440,9 +440,9 @@ func textKinds() []kind {
 func above(more []Command) (all []kind) {
 	for _, m := range more {
 		all = append(all, kind{
-			names: []string{m.Name}, may: func(x asked) bool { return m.May(x.Issue) }, read: func(_ context.Context, _ *reading, argument string) (deed, error) {
+			names: []string{m.Name}, may: func(x asked) bool { return m.May(x.Issue) }, read: func(_ context.Context, _ *reading, argument string) (parsedCommand, error) {
 				d, err := m.Read(argument)
-				return deed{do: d.Do, changes: func(f *CommandsForm, _ *Issue) { d.Changes(f) }, summary: d.Summary}, err
+				return parsedCommand{do: d.Do, changes: func(f *CommandsForm, _ *Issue) { d.Changes(f) }, summary: d.Summary}, err
 			},
 		})
 	}

@@ -54,8 +54,8 @@ func (c Commit) Reference(in *project.Project) string {
 // EventName is the act.
 func (e Event) EventName() string { return string(e.Action) }
 
-// MarkEvent is that somebody wants an issue on their own list of to-dos, or has done what is there, published in the transaction of the command that
-// says so.
+// MarkEvent says that somebody put an issue on their own to-do list by a quick action, or marked it there as done. It is published in the
+// transaction of that command.
 type MarkEvent struct {
 	By    access.Actor
 	At    time.Time

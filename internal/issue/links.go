@@ -14,7 +14,7 @@ import (
 	"stithy/internal/project"
 )
 
-// LinkKind says what an issue has to do with another.
+// LinkKind says how an issue relates to another.
 type LinkKind string
 
 const (
@@ -23,7 +23,7 @@ const (
 	BlockedBy LinkKind = "is_blocked_by" // is kept as Blocks, the other way round
 )
 
-// Link is that two issues have to do with each other.
+// Link is a relation between two issues.
 type Link struct {
 	ID        int64
 	SourceID  int64

@@ -105,7 +105,7 @@ func (s *Service) ReadableAmong(ctx context.Context, a access.Actor, ids []int64
 	return read, err
 }
 
-// Number names an issue in a project, as an actor stands there.
+// Number names an issue by its number in a project, which is loaded with the role of an actor.
 type Number struct {
 	Project *project.Project
 	IID     int
@@ -116,7 +116,7 @@ func (s *Service) Referred(ctx context.Context, a access.Actor, numbers []Number
 	return Referred(ctx, s.deps.DB, a, numbers)
 }
 
-// Referred is the method of that name, also in a transaction.
+// Referred is Service.Referred on a given connection, which may be a transaction.
 func Referred(ctx context.Context, q postgres.Querier, a access.Actor, numbers []Number) ([]*Issue, error) {
 	projects, iids := make([]int64, len(numbers)), make([]int, len(numbers))
 	for n, k := range numbers {
@@ -201,7 +201,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Projec
 		if i.MilestoneID, err = s.milestone(ctx, tx, p, d.MilestoneID); err != nil {
 			return err
 		}
-		if err := commands.obey(ctx, tx, &i); err != nil {
+		if err := commands.applyToNew(ctx, tx, &i); err != nil {
 			return err
 		}
 		if err := s.insert(ctx, tx, &i); err != nil {
@@ -246,10 +246,10 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, i *Issue) (err error) {
 	if err != nil {
 		return faults.Translate(err)
 	}
-	if err := keep(ctx, tx, i.ID, nil, i.AssigneeIDs, sqlAssign, sqlUnassign); err != nil {
+	if err := saveIDs(ctx, tx, i.ID, nil, i.AssigneeIDs, sqlAssign, sqlUnassign); err != nil {
 		return err
 	}
-	if err := keep(ctx, tx, i.ID, nil, i.LabelIDs, sqlLabel, sqlUnlabel); err != nil {
+	if err := saveIDs(ctx, tx, i.ID, nil, i.LabelIDs, sqlLabel, sqlUnlabel); err != nil {
 		return err
 	}
 	if i.AuthorID != nil {
@@ -258,8 +258,8 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, i *Issue) (err error) {
 	return err
 }
 
-// keep brings what belongs to an issue from one set to another.
-func keep(ctx context.Context, tx pgx.Tx, id int64, before, after []int64, add, remove string) error {
+// saveIDs writes the difference between two sets of ids that belong to an issue: its assignees or its labels.
+func saveIDs(ctx context.Context, tx pgx.Tx, id int64, before, after []int64, add, remove string) error {
 	if gone := without(before, after); len(gone) > 0 {
 		if _, err := tx.Exec(ctx, remove, id, gone); err != nil {
 			return err

@@ -14,13 +14,13 @@ import (
 	"stithy/internal/setting"
 )
 
-// Change is what an issue becomes. What is nil stays.
+// Change is what an issue becomes. What is nil stays; a pointer to nil clears.
 type Change struct {
 	Title       *string
 	Description **string
 	Close       *bool // or reopen
 
-	// The rest is for those who plan.
+	// The rest takes Rights.Plan.
 	Type             *Type
 	Severity         *Severity
 	Confidential     *bool
@@ -88,7 +88,7 @@ func (s *Service) CloseByCommit(ctx context.Context, tx pgx.Tx, by access.Actor,
 	return s.save(ctx, tx, Event{Action: Updated, By: by, Project: p, Before: before, Commit: &c}, i, nil)
 }
 
-// apply makes of an issue what it becomes, without writing it.
+// apply makes the changes to an issue in memory. plans says whether the actor may change more than its text and state.
 func (s *Service) apply(
 	ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, i *Issue, c Change, labels labelChange, plans bool,
 ) error {
@@ -130,7 +130,7 @@ func (s *Service) assigneesAfter(now []int64, c Change) []int64 {
 	return all[:min(len(all), maxAssignees)]
 }
 
-// plan applies what those who plan may change.
+// plan applies what takes Rights.Plan. What the tier of the instance does not have, and types that people do not choose, stay as they are.
 func (s *Service) plan(ctx context.Context, tx pgx.Tx, p *project.Project, i *Issue, c Change) (err error) {
 	if c.Type != nil && i.Type != Task && (*c.Type == Plain || *c.Type == Incident || (*c.Type == TestCase && s.deps.Settings.Instance().Tier == setting.Ultimate)) {
 		i.Type = *c.Type
@@ -176,6 +176,7 @@ type labelChange struct {
 	add, remove []int64
 }
 
+// of is which labels an issue has after the change.
 func (c labelChange) of(now []int64) []int64 {
 	if c.set != nil {
 		now = *c.set
@@ -185,6 +186,7 @@ func (c labelChange) of(now []int64) []int64 {
 	return slices.Compact(all)
 }
 
+// changedLabels finds the labels that a change names. New names become labels of the project, for an actor who may make labels.
 func (s *Service) changedLabels(ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, c Change) (l labelChange, err error) {
 	l = c.labels
 	if c.Labels != nil {
@@ -209,7 +211,7 @@ func (s *Service) changedLabels(ctx context.Context, tx pgx.Tx, by access.Actor,
 	return l, nil
 }
 
-// save writes what a locked issue became, if it became anything, and publishes the event, which has the issue as it was and as it is.
+// save writes a locked issue if it differs from e.Before, and publishes the event with the issue as it is now.
 func (s *Service) save(ctx context.Context, tx pgx.Tx, e Event, i *Issue, updatedAt *time.Time) error {
 	if len(i.LabelIDs) > maxLabels {
 		return fault.Field("labels", "are too many (maximum is %d)", maxLabels)
@@ -227,17 +229,17 @@ func (s *Service) save(ctx context.Context, tx pgx.Tx, e Event, i *Issue, update
 		i.DuplicateOfID, i.UpdatedAt); err != nil {
 		return faults.Translate(err)
 	}
-	if err := keep(ctx, tx, i.ID, e.Before.AssigneeIDs, i.AssigneeIDs, sqlAssign, sqlUnassign); err != nil {
+	if err := saveIDs(ctx, tx, i.ID, e.Before.AssigneeIDs, i.AssigneeIDs, sqlAssign, sqlUnassign); err != nil {
 		return err
 	}
-	if err := keep(ctx, tx, i.ID, e.Before.LabelIDs, i.LabelIDs, sqlLabel, sqlUnlabel); err != nil {
+	if err := saveIDs(ctx, tx, i.ID, e.Before.LabelIDs, i.LabelIDs, sqlLabel, sqlUnlabel); err != nil {
 		return err
 	}
 	e.Issue = *i
 	return s.deps.Bus.Publish(ctx, tx, e)
 }
 
-// equal reports whether two readings of an issue say the same.
+// equal reports whether two versions of an issue are the same. Due dates are compared as instants, which DeepEqual does not do.
 func (i *Issue) equal(other *Issue) bool {
 	a, b := *i, *other
 	sameDay := a.DueDate == b.DueDate || (a.DueDate != nil && b.DueDate != nil && a.DueDate.Equal(*b.DueDate))

@@ -71,7 +71,7 @@ func (s *Service) atIssue(ctx context.Context, a access.Actor, needs access.Abil
 
 func (s *Service) atSnippet(ctx context.Context, a access.Actor, needs access.Ability, ref snippet.Ref) (Place, error) {
 	at, err := s.deps.Snippets.FindBelow(ctx, a, needs, ref)
-	return AtSnippet{plain{at.Project}, at.Snippet}, err
+	return AtSnippet{basicPlace{at.Project}, at.Snippet}, err
 }
 
 func (s *Service) atCommit(ctx context.Context, a access.Actor, needs access.Ability, ref repository.CommitRef) (AtCommit, error) {

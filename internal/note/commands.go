@@ -15,20 +15,20 @@ import (
 	"stithy/internal/platform/postgres"
 )
 
-// Said is what came of something that somebody said: the note, and what the commands in it did.
+// Said is the outcome of a comment: the note, and what the commands in it did.
 type Said struct {
 	Note     *Note // nil when there was nothing but commands
 	Commands issue.Outcome
 }
 
-// issueSpeech is what somebody says about an issue, with the commands in it.
-type issueSpeech struct {
+// issueText is the parsedText of issues.
+type issueText struct {
 	*issue.Commands
 	at AtIssue
 	by access.Actor
 }
 
-func (c *issueSpeech) hold(ctx context.Context, tx pgx.Tx) (here Place, rest string, err error) {
+func (c *issueText) hold(ctx context.Context, tx pgx.Tx) (here Place, rest string, err error) {
 	if err := c.LockTargets(ctx, tx); err != nil {
 		return nil, "", err
 	}
@@ -38,9 +38,9 @@ func (c *issueSpeech) hold(ctx context.Context, tx pgx.Tx) (here Place, rest str
 	return c.at, c.SelectAllowed(c.at.Issue), nil
 }
 
-func (c *issueSpeech) nothingElse(rest string) bool { return c.NothingElse(rest) }
+func (c *issueText) nothingElse(rest string) bool { return c.NothingElse(rest) }
 
-func (c *issueSpeech) run(ctx context.Context, tx pgx.Tx) (issue.Outcome, error) {
+func (c *issueText) run(ctx context.Context, tx pgx.Tx) (issue.Outcome, error) {
 	return c.Run(ctx, tx, c.at.Issue)
 }
 
@@ -49,12 +49,12 @@ func (s *Service) commands(by access.Actor, at AtIssue) []issue.Command {
 	return []issue.Command{
 		{
 			Name: "award", May: func(*issue.Issue) bool { return access.Holds(by, access.AwardEmoji, at.Target()) },
-			Read: func(argument string) (issue.Deed, error) {
+			Read: func(argument string) (issue.CommandEffect, error) {
 				name := strings.Trim(argument, ":")
 				if !emoji.Known(name) {
-					return issue.Deed{}, fault.WithMessage(fault.Unprocessable, "Failed to find this emoji.")
+					return issue.CommandEffect{}, fault.WithMessage(fault.Unprocessable, "Failed to find this emoji.")
 				}
-				return issue.Deed{
+				return issue.CommandEffect{
 					Do: func(ctx context.Context, tx pgx.Tx, i *issue.Issue) error {
 						return s.toggle(ctx, tx, by, Subject{Place: AtIssue{issue.Placed{Project: at.Project, Issue: i}}}, name)
 					},

@@ -8,7 +8,8 @@ import (
 	"stithy/internal/kit/fault"
 )
 
-// Discuss begins a discussion about a part of what a commit changed. refs are what the caller takes the diff to be between.
+// Discuss begins a discussion about a part of the diff of a commit. It is refused when refs, the commits that the caller compared, are not those
+// of that diff: lines would be counted in another one.
 func (s *Service) Discuss(ctx context.Context, by access.Actor, at AtCommit, d Draft, refs DiffRefs, p *Position) (*Said, error) {
 	if err := p.complete(); err != nil {
 		return nil, err
@@ -27,8 +28,8 @@ func (s *Service) Discuss(ctx context.Context, by access.Actor, at AtCommit, d D
 	return s.Create(ctx, by, at, d)
 }
 
-// Comment says something about a commit, or about a line of a file; p is nil, or names that. A line that the diff shows begins a discussion there. Any
-// other is kept as it was told.
+// Comment makes a comment on a commit, or on the line of a file that p names; p may be nil. A line that is in the diff begins a discussion there.
+// Any other position is stored as the client gave it.
 func (s *Service) Comment(ctx context.Context, by access.Actor, at AtCommit, text string, p *Position) (*Note, error) {
 	d := Draft{Body: text, position: p}
 	if why := flaw(text); why != "" {

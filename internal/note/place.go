@@ -15,10 +15,10 @@ import (
 	"stithy/internal/snippet"
 )
 
-// Place is a thing that carries notes, as an actor who may read it stands there. A note is about exactly one: an issue, a snippet of a project or a
-// commit. What differs between them is said by their places; everything else is written once, for all.
+// Place is a thing that carries notes, loaded with the role of an actor who may read it. A note is about exactly one: an issue, a snippet of a
+// project or a commit. What differs between them is in the implementations of Place; everything else is written once, for all.
 type Place interface {
-	// In is the project of the thing, and Target what an actor is judged by there.
+	// In is the project of the thing, and Target what abilities are checked against there.
 	In() *project.Project
 	Target() access.Target
 
@@ -36,24 +36,24 @@ type Place interface {
 
 	// hold keeps the thing as it is until the end of a transaction, and reads it once more.
 	hold(ctx context.Context, tx pgx.Tx, by access.Actor) (Place, error)
-	// comments counts what people said, as far as maxComments; counted tells a held thing that there are more of them, or fewer.
+	// comments counts what people said, up to maxComments; counted adds to the count that a held thing keeps of it, if it keeps one.
 	comments(ctx context.Context, tx pgx.Tx) (int, error)
 	counted(ctx context.Context, tx pgx.Tx, more int, now time.Time) error
-	// read finds what a text says, and which commands that the thing knows.
-	read(ctx context.Context, s *Service, by access.Actor, text string) (speech, error)
+	// read parses a comment and finds the commands in it that the thing has.
+	read(ctx context.Context, s *Service, by access.Actor, text string) (parsedText, error)
 }
 
-// kind is what all things of a kind have alike: a name, and the abilities that its notes ask for.
+// kind is what all places of a kind have in common: a name, and the abilities that their notes ask for.
 type kind struct {
 	name     string // on the wire
 	see      access.Ability
 	read     access.Ability
 	comment  access.Ability
-	edit     access.Ability // what oneself said
-	admin    access.Ability // what others said
+	edit     access.Ability // one's own notes
+	admin    access.Ability // notes of others
 	award    access.Ability // "" where no emoji are given
-	date     access.Ability // to say when something was said
-	internal access.Ability // for what is said among few; "" where nothing is
+	date     access.Ability // to choose when a note was made
+	internal access.Ability // for internal notes; "" where there are none
 	threads  bool           // a reply to what stands alone makes a discussion of the two
 }
 
@@ -65,13 +65,13 @@ type key struct {
 	sha       []byte
 }
 
-// with are the arguments of a statement that begins with the four columns.
+// with returns the arguments of a statement whose first four parameters are these columns.
 func (k key) with(args ...any) []any {
 	return append([]any{k.issueID, k.snippetID, k.projectID, k.sha}, args...)
 }
 
-// speech is something that somebody wants to say at a place.
-type speech interface {
+// parsedText is a comment that is about to be made at a place, with the commands in it.
+type parsedText interface {
 	// hold holds the place and what the commands touch, and returns the text without the commands that are allowed now.
 	hold(ctx context.Context, tx pgx.Tx) (here Place, rest string, err error)
 	// nothingElse reports whether there is nothing but commands.
@@ -120,9 +120,9 @@ func (at AtIssue) counted(ctx context.Context, tx pgx.Tx, more int, now time.Tim
 	return issue.AddToNotesCount(ctx, tx, at.Issue.ID, more, now)
 }
 
-func (at AtIssue) read(ctx context.Context, s *Service, by access.Actor, text string) (speech, error) {
+func (at AtIssue) read(ctx context.Context, s *Service, by access.Actor, text string) (parsedText, error) {
 	commands, err := s.deps.Issues.ReadCommands(ctx, by, at.Placed, text, s.commands(by, at)...)
-	return &issueSpeech{Commands: commands, at: at, by: by}, err
+	return &issueText{Commands: commands, at: at, by: by}, err
 }
 
 // IssueOf is the issue that a note or an emoji at a place is about, if it is about one.
@@ -131,21 +131,21 @@ func IssueOf(at Place) (issue.Placed, bool) {
 	return i.Placed, is
 }
 
-// plain is what the places have alike at which nothing is locked, counted or done by command.
-type plain struct{ Project *project.Project }
+// basicPlace is what snippets and commits have in common: no discussion is locked, no count kept and no command known.
+type basicPlace struct{ Project *project.Project }
 
 // In is the project of the thing.
-func (at plain) In() *project.Project { return at.Project }
+func (at basicPlace) In() *project.Project { return at.Project }
 
 // Target is the project.
-func (at plain) Target() access.Target { return at.Project.Target() }
+func (at basicPlace) Target() access.Target { return at.Project.Target() }
 
-func (at plain) number() *int                                                       { return nil }
-func (at plain) closedTo(access.Actor) bool                                         { return false }
-func (at plain) hide(context.Context, *Service, access.Actor, *postgres.List) error { return nil }
-func (at plain) counted(context.Context, pgx.Tx, int, time.Time) error              { return nil }
+func (at basicPlace) number() *int                                                       { return nil }
+func (at basicPlace) closedTo(access.Actor) bool                                         { return false }
+func (at basicPlace) hide(context.Context, *Service, access.Actor, *postgres.List) error { return nil }
+func (at basicPlace) counted(context.Context, pgx.Tx, int, time.Time) error              { return nil }
 
-// countNotes counts as far as it matters.
+// countNotes counts up to maxComments, beyond which nobody asks.
 func countNotes(ctx context.Context, tx pgx.Tx, l *postgres.List) (int, error) {
 	sql, args := l.CountSQL(maxComments)
 	return postgres.Value[int](ctx, tx, sql, args...)
@@ -153,7 +153,7 @@ func countNotes(ctx context.Context, tx pgx.Tx, l *postgres.List) (int, error) {
 
 // AtSnippet is a snippet of a project.
 type AtSnippet struct {
-	plain
+	basicPlace
 	Snippet *snippet.Snippet
 }
 
@@ -173,27 +173,27 @@ func (at AtSnippet) notes() *postgres.List {
 
 func (at AtSnippet) hold(ctx context.Context, tx pgx.Tx, by access.Actor) (Place, error) {
 	held, err := snippet.Lock(ctx, tx, by, at.Project, at.Snippet.ID)
-	return AtSnippet{at.plain, held}, err
+	return AtSnippet{at.basicPlace, held}, err
 }
 
 func (at AtSnippet) comments(ctx context.Context, tx pgx.Tx) (int, error) {
 	return countNotes(ctx, tx, at.notes())
 }
 
-func (at AtSnippet) read(_ context.Context, _ *Service, by access.Actor, text string) (speech, error) {
-	return words{at, by, text}, nil
+func (at AtSnippet) read(_ context.Context, _ *Service, by access.Actor, text string) (parsedText, error) {
+	return plainText{at, by, text}, nil
 }
 
 // AtCommit is a commit.
 type AtCommit struct {
-	plain
+	basicPlace
 	Commit *gitstore.Commit
 	sha    []byte
 }
 
 func newAtCommit(p *project.Project, c *gitstore.Commit) (AtCommit, error) {
 	sha, err := hex.DecodeString(string(c.ID))
-	return AtCommit{plain{p}, c, sha}, err
+	return AtCommit{basicPlace{p}, c, sha}, err
 }
 
 func (AtCommit) kind() kind {
@@ -210,7 +210,7 @@ func (at AtCommit) notes() *postgres.List {
 	return postgres.From("notes n").Where("n.commit_project_id = ? and n.commit_sha = ?", at.Project.ID, at.sha)
 }
 
-// hold lets one after the other say something about the commit, which has no row to lock.
+// hold takes an advisory lock, for a commit has no row to lock: comments on it are made one after the other.
 func (at AtCommit) hold(ctx context.Context, tx pgx.Tx, _ access.Actor) (Place, error) {
 	_, err := tx.Exec(ctx, sqlHoldCommit, at.Project.ID, at.Commit.ID)
 	return at, err
@@ -220,22 +220,22 @@ func (at AtCommit) comments(ctx context.Context, tx pgx.Tx) (int, error) {
 	return countNotes(ctx, tx, at.notes())
 }
 
-func (at AtCommit) read(_ context.Context, _ *Service, by access.Actor, text string) (speech, error) {
-	return words{at, by, text}, nil
+func (at AtCommit) read(_ context.Context, _ *Service, by access.Actor, text string) (parsedText, error) {
+	return plainText{at, by, text}, nil
 }
 
-// words are what is said where no commands are known.
-type words struct {
+// plainText is the parsedText of places that have no commands.
+type plainText struct {
 	at   Place
 	by   access.Actor
 	text string
 }
 
-func (w words) hold(ctx context.Context, tx pgx.Tx) (Place, string, error) {
+func (w plainText) hold(ctx context.Context, tx pgx.Tx) (Place, string, error) {
 	here, err := w.at.hold(ctx, tx, w.by)
 	return here, w.text, err
 }
 
-func (w words) nothingElse(string) bool { return false }
+func (w plainText) nothingElse(string) bool { return false }
 
-func (w words) run(context.Context, pgx.Tx) (out issue.Outcome, err error) { return out, nil }
+func (w plainText) run(context.Context, pgx.Tx) (out issue.Outcome, err error) { return out, nil }

@@ -101,7 +101,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, at Place, d Draft
 		}
 		now = *d.CreatedAt
 	}
-	speech, err := at.read(ctx, s, by, d.Body)
+	text, err := at.read(ctx, s, by, d.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, at Place, d Draft
 	// Order matters: lock what the commands touch, lock the thing, choose the commands that are allowed now, store the rest of the text as a note, run the
 	// commands.
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		here, rest, err := speech.hold(ctx, tx)
+		here, rest, err := text.hold(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -121,13 +121,13 @@ func (s *Service) Create(ctx context.Context, by access.Actor, at Place, d Draft
 		if err != nil {
 			return err
 		}
-		only := speech.nothingElse(rest)
+		only := text.nothingElse(rest)
 		if !only {
 			if said.Note, err = s.insert(ctx, tx, by, here, n, now); err != nil {
 				return err
 			}
 		}
-		said.Commands, err = speech.run(ctx, tx)
+		said.Commands, err = text.run(ctx, tx)
 		if err == nil && only && said.Commands.Done == 0 {
 			err = failed(said.Commands)
 		}
