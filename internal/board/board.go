@@ -1,8 +1,8 @@
-// Package board owns the issue boards of projects and groups: lists side by side that sort issues by label, milestone or person, between the list
-// of what is open and in no other one, and the list of what is closed.
+// Package board owns the issue boards of projects and groups. A board has lists, side by side. Each stands for a label, a milestone or a person and
+// shows the issues that have it; before them is a list of open issues that are in no other list, and after them one of closed issues.
 //
-// It does not own issues, nor what they are sorted by (issue, label, milestone, user): what stands in a list follows from what an issue has, and
-// moving an issue changes that.
+// It does not own issues, nor what they are sorted by (issue, label, milestone, user). No table says which issue is in which list: that follows from
+// the labels, milestone and assignees of the issue, and moving it to another list changes those.
 //
 // Tables: boards, board_lists.
 package board
@@ -29,7 +29,7 @@ type Board struct {
 	UpdatedAt       time.Time
 }
 
-// DefaultName is that of the board that an owner has before anybody made one.
+// DefaultName is the name of the board that every owner has from the beginning.
 const DefaultName = "Development"
 
 const (
@@ -49,7 +49,7 @@ func (b *Board) check() error {
 	return nil
 }
 
-// unsaved tells what is wrong with a board in the form that clients of this API look for.
+// unsaved is a refusal in the form that clients of this API parse.
 func unsaved(attribute, text string) error {
 	return fault.WithReason(fault.Rejected, "Failed to save board {:%s=>[%q]}", attribute, text)
 }
@@ -80,7 +80,7 @@ type Subject struct {
 	UserID      *int64
 }
 
-// marks are what an issue has that stands in the list.
+// marks is what puts an issue into the list: its label, milestone or assignee.
 func (s Subject) marks() (m issue.Marks) {
 	switch {
 	case s.LabelID != nil:
@@ -106,7 +106,7 @@ type List struct {
 	Subject
 }
 
-// marksOf are what an issue has that stands in one of some lists.
+// marksOf is the marks of several lists together.
 func marksOf(lists []List) (m issue.Marks) {
 	for _, l := range lists {
 		one := l.marks()
@@ -117,7 +117,7 @@ func marksOf(lists []List) (m issue.Marks) {
 	return m
 }
 
-// Column names a list as people see a board: one of its own by id, or one of the two that every board has.
+// Column is a column of a board as people see it: a list by its id, or Open or Closed, which every board has.
 type Column int64
 
 const (
@@ -125,7 +125,7 @@ const (
 	Closed Column = -1
 )
 
-// find is the list of a column; nil for the two that every board has.
+// find is the list of a column; nil for Open and Closed.
 func (c Column) find(lists []List) (*List, error) {
 	if c == Open || c == Closed {
 		return nil, nil
@@ -138,15 +138,15 @@ func (c Column) find(lists []List) (*List, error) {
 	return nil, errMissing
 }
 
-// Drop is an issue that somebody puts into a list of a board.
+// Drop is a request to move an issue from one column of a board to another, or within one.
 type Drop struct {
 	IssueID       int64
 	From, To      Column
 	After, Before int64 // issues that it comes to stand between; 0 for none
 }
 
-// sorting is what becomes of the issue. In the open list an issue has nothing that the board sorts by, and in the closed one no label; to another
-// list it goes with what it has, except for what that list is an alternative to.
+// sorting is what a drop changes about the issue. Moved to Open, it loses everything that the board sorts by; moved to Closed, the labels among that.
+// Moved to a list, it gets what that list stands for, and loses what the list that it came from stands for if both are labels, milestones or people.
 func (d Drop) sorting(lists []List) (c issue.Sorting, err error) {
 	c.After, c.Before = d.After, d.Before
 	from, err := d.From.find(lists)

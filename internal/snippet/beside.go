@@ -8,13 +8,13 @@ import (
 	"stithy/internal/user"
 )
 
-// Beside is a snippet with what is said of it in lists.
+// Beside is a snippet with what lists show next to it: its project and its author.
 type Beside struct {
 	Place
 	Author *user.Brief // nil when the account is gone
 }
 
-// Beside finds what stands beside snippets that an actor may read. known is the project that all of them are in, nil where they may be in any.
+// Beside reads what lists show next to snippets that an actor may read. known is the project that all of them are in, nil where they may be in any.
 func (s *Service) Beside(ctx context.Context, by access.Actor, known *project.Project, all ...Snippet) ([]Beside, error) {
 	var people, homes []int64
 	for _, one := range all {

@@ -45,12 +45,12 @@ func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
 var (
 	errMissing   = fault.NotFoundf("Snippet")
-	errMissingIn = fault.WithMessage(fault.NotFound, "404 Not found")
+	errMissingIn = fault.WithMessage(fault.NotFound, "404 Not found") // the words that clients of projects' snippets know
 	errExternal  = fault.New(fault.Forbidden)
 	errChanged   = fault.WithMessage(fault.Conflict, "Somebody changed this snippet meanwhile, and it was left as it is now.")
 )
 
-// Place is a snippet with the project that it is in, nil where it is somebody's own.
+// Place is a snippet with its project, which is nil for a personal snippet.
 type Place struct {
 	*Snippet
 	Project *project.Project
@@ -102,7 +102,7 @@ func Lock(ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, i
 	return &held, found(err)
 }
 
-// Draft is a snippet to be.
+// Draft is a snippet that is to be created.
 type Draft struct {
 	Title       string
 	Description *string
@@ -111,8 +111,8 @@ type Draft struct {
 	UserAgent   string
 }
 
-// Create makes a snippet: a row that nobody sees, then its files, whose push
-// shows it.
+// Create makes a snippet in two steps: first a row that nobody sees, then a commit with its files. OnTextPushed makes the row visible in the
+// transaction of that commit, so nobody sees a snippet without files.
 func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Project, d Draft) (Place, error) {
 	made := Snippet{AuthorID: new(by.ID()), Title: d.Title, Description: d.Description, Visibility: d.Visibility}
 	if p == nil && !MayKeep(by) {
@@ -157,6 +157,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Projec
 // maxUserAgent is how many characters are kept of what a client says of itself.
 const maxUserAgent = 1000
 
+// cut makes a text one that PostgreSQL stores, of so many characters at the most.
 func cut(text string, most int) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "")
 	if runes := []rune(text); len(runes) > most {
@@ -165,6 +166,7 @@ func cut(text string, most int) string {
 	return text
 }
 
+// checkRestricted refuses visibilities that the instance leaves to administrators.
 func (s *Service) checkRestricted(by access.Actor, v access.Visibility) error {
 	if !by.Admin() && slices.Contains(s.deps.Settings.Current().RestrictedVisibilityLevels, v.String()) {
 		return fault.Within(fault.Forbidden, "error", "Visibility level %s has been restricted by your %s administrator", v, s.deps.Names.Text())
@@ -172,7 +174,7 @@ func (s *Service) checkRestricted(by access.Actor, v access.Visibility) error {
 	return nil
 }
 
-// edits are those of files as the store takes them.
+// edits checks edits of files and converts them to what gitstore takes.
 func (s *Service) edits(files []File) ([]gitstore.Change, error) {
 	if err := checkEdits(files, s.deps.Settings.Current().SnippetSizeLimit); err != nil {
 		return nil, err
@@ -187,7 +189,7 @@ func (s *Service) edits(files []File) ([]gitstore.Change, error) {
 	return all, nil
 }
 
-// commit changes the files of a snippet. What git refuses is said where clients of snippets look for it.
+// commit changes the files of a snippet. A refusal by git becomes an error in the form that clients of snippets expect.
 func (s *Service) commit(ctx context.Context, by access.Actor, of *Snippet, message string, edits []gitstore.Change) error {
 	_, err := s.deps.Repositories.CommitText(ctx, by, of.RepositoryID, message,
 		func(context.Context, *gitstore.Repo, gitstore.OID) ([]gitstore.Change, error) { return edits, nil })
@@ -197,7 +199,7 @@ func (s *Service) commit(ctx context.Context, by access.Actor, of *Snippet, mess
 	return err
 }
 
-// Update changes a snippet: first its files, then the rest. Who asks for both and hears of neither may ask again.
+// Update changes a snippet: first its files, in a commit, then the rest, in a transaction. If it fails in between, the same call may be repeated.
 func (s *Service) Update(ctx context.Context, by access.Actor, at Place, c Change) (Place, error) {
 	if !c.Seen.IsZero() && !c.Seen.Equal(at.UpdatedAt) {
 		return Place{}, errChanged
@@ -208,7 +210,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, at Place, c Chang
 		}
 	}
 	become := *at.Snippet
-	if err := c.apply(&become); err != nil {
+	if err := c.apply(&become); err != nil { // before the files are changed; below it is applied to the row as it is then
 		return Place{}, err
 	}
 	if len(c.Files) > 0 {
@@ -225,7 +227,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, at Place, c Chang
 			return found(err)
 		}
 		if c.Title == nil && c.Description == nil && c.Visibility == nil {
-			return nil // the push has told of its files
+			return nil // OnTextPushed has published the change of the files
 		}
 		if err := c.apply(&become); err != nil {
 			return err
@@ -239,7 +241,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, at Place, c Chang
 	return Place{&become, at.Project}, err
 }
 
-// apply makes a snippet what it becomes, if it may be that.
+// apply makes the changes to a snippet in memory and checks the result.
 func (c Change) apply(s *Snippet) error {
 	if c.Title != nil {
 		s.Title = *c.Title
@@ -260,7 +262,7 @@ func found(err error) error {
 	return err
 }
 
-// Delete removes a snippet. Its repository goes by a job.
+// Delete removes a snippet. A job removes its repository.
 func (s *Service) Delete(ctx context.Context, by access.Actor, at Place) error {
 	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		was, err := postgres.One[Snippet](ctx, tx, sqlLock, at.ID)
@@ -274,23 +276,23 @@ func (s *Service) Delete(ctx context.Context, by access.Actor, at Place) error {
 	})
 }
 
-// Agent is what a snippet was made with, and from where.
+// Agent is the client that a snippet was made with, and its address.
 type Agent struct{ UserAgent, IPAddress string }
 
-// Agent reads what a snippet was made with, for administrators.
+// Agent reads which client made a snippet. It is for administrators: they look for spam.
 func (s *Service) Agent(ctx context.Context, id int64) (Agent, error) {
 	a, err := postgres.One[Agent](ctx, s.deps.DB, sqlUserAgent, id)
 	return a, found(err)
 }
 
-// OnTextPushed notes which files a snippet holds. The first push shows it.
+// OnTextPushed stores which files a snippet has. The first push makes the snippet visible.
 func (s *Service) OnTextPushed(ctx context.Context, tx pgx.Tx, e repository.TextPushed) error {
 	was, err := postgres.One[struct {
 		ID    int64
 		Ready bool
 	}](ctx, tx, sqlPushed, e.TextID, e.Files, s.deps.Clock.Now())
 	if errors.Is(err, postgres.ErrNoRows) {
-		return nil // it is of something else, or about to go
+		return nil // the repository is of a wiki, or the snippet is being deleted
 	}
 	if err != nil {
 		return err
@@ -306,13 +308,13 @@ func (s *Service) OnTextPushed(ctx context.Context, tx pgx.Tx, e repository.Text
 	return s.deps.Bus.Publish(ctx, tx, Event{Action: action, By: e.By, Snippet: now})
 }
 
-// OnUserRemoving removes what a person kept for themselves. Snippets of projects stay, without an author.
+// OnUserRemoving removes the personal snippets of an account. Snippets of projects stay, without an author.
 func (s *Service) OnUserRemoving(ctx context.Context, tx pgx.Tx, e user.Removing) error {
 	_, err := tx.Exec(ctx, sqlDropPersonal, e.UserID)
 	return err
 }
 
-// Path is how git names the repository of a snippet.
+// Path is the path of a snippet's repository for git clients.
 func Path(at Place) string {
 	path := "snippets/" + strconv.FormatInt(at.ID, 10)
 	if at.Project != nil {

@@ -84,7 +84,7 @@ func MayRead(a access.Actor, p *project.Project, s *Snippet) bool {
 	return access.Holds(a, access.ReadSnippets, target) && (own || access.Sees(a, open) || access.Holds(a, access.ReadPrivateSnippets, target))
 }
 
-// MayKeep decides who makes snippets of their own.
+// MayKeep decides who may have personal snippets.
 func MayKeep(a access.Actor) bool { return a.SignedIn() && !a.Person.External }
 
 // MayEdit decides who changes and deletes a snippet that they may read: its author, and in a project who manages its snippets.
