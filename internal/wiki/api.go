@@ -252,7 +252,7 @@ func (s *Service) GitTarget(ctx context.Context, by access.Actor, in *owner.Owne
 	case id == 0 && !writes:
 		return none, fault.NotFoundf("Wiki") // nothing is made for those who only look
 	case id == 0:
-		id, err = s.ensure(ctx, in.Entity)
+		id, err = s.ensureRepository(ctx, in.Entity)
 	}
 	return repository.TextTarget{ID: id, Path: Path(in)}, err
 }

@@ -50,11 +50,11 @@ func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 var (
 	errMissing   = fault.NotFoundf("Wiki Page")
 	errDuplicate = fault.Field("base", "Duplicate page: A page with that title already exists")
-	errRaced     = errors.New("another made the wiki at the same time")
+	errRaced     = errors.New("another request made the wiki at the same time")
 	errChanged   = fault.WithMessage(fault.Conflict, "Somebody changed this page meanwhile, and it was left as it is now.")
 )
 
-// repositoryOf is the repository of a wiki; 0 where nobody ever wrote one.
+// repositoryOf is the id of the repository of a wiki; 0 if it has none yet.
 func (s *Service) repositoryOf(ctx context.Context, of bus.Entity) (int64, error) {
 	namespaceID, projectID := owner.Keys(of)
 	id, err := postgres.Value[int64](ctx, s.deps.DB, sqlFind, namespaceID, projectID)
@@ -64,8 +64,8 @@ func (s *Service) repositoryOf(ctx context.Context, of bus.Entity) (int64, error
 	return id, err
 }
 
-// ensure is repositoryOf for somebody who writes.
-func (s *Service) ensure(ctx context.Context, of bus.Entity) (int64, error) {
+// ensureRepository is repositoryOf for a write: the first one makes the repository.
+func (s *Service) ensureRepository(ctx context.Context, of bus.Entity) (int64, error) {
 	if id, err := s.repositoryOf(ctx, of); err != nil || id != 0 {
 		return id, err
 	}
@@ -90,7 +90,7 @@ func (s *Service) ensure(ctx context.Context, of bus.Entity) (int64, error) {
 	return id, err
 }
 
-// tip is the repository of a wiki and its newest commit; EmptyTree and no repository where nobody wrote one.
+// tip is the repository of a wiki and its newest commit; nil and EmptyTree if it has none yet.
 func (s *Service) tip(ctx context.Context, of bus.Entity) (*gitstore.Repo, gitstore.OID, error) {
 	id, err := s.repositoryOf(ctx, of)
 	if err != nil || id == 0 {
@@ -99,7 +99,7 @@ func (s *Service) tip(ctx context.Context, of bus.Entity) (*gitstore.Repo, gitst
 	return s.deps.Repositories.Tip(ctx, id)
 }
 
-// What a list of all pages may cost.
+// Limits on one list of all pages.
 const (
 	maxFiles   = 20_000
 	maxPages   = 5_000
@@ -110,7 +110,7 @@ var errTooMuch = fault.WithMessage(fault.TooLarge, "The pages of this wiki are t
 
 var errTooLarge = fault.WithMessage(fault.TooLarge, "The page is larger than pages of a wiki may be. Clone the wiki to read it.")
 
-// Pages lists the pages of a wiki by their titles, with what they say if that is asked for.
+// Pages lists the pages of a wiki by their titles. Their content is read only if content is true.
 func (s *Service) Pages(ctx context.Context, of bus.Entity, content bool) ([]Page, error) {
 	repo, commit, err := s.tip(ctx, of)
 	if err != nil || commit == gitstore.EmptyTree {
@@ -130,22 +130,30 @@ func (s *Service) Pages(ctx context.Context, of bus.Entity, content bool) ([]Pag
 	slices.SortStableFunc(pages, func(a, b Page) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title)), cmp.Compare(a.Slug, b.Slug))
 	})
+	if content {
+		err = readContents(ctx, repo, pages)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return pages, nil
+}
+
+// readContents reads the content of all pages, which together have a limit.
+func readContents(ctx context.Context, repo *gitstore.Repo, pages []Page) error {
 	left := int64(maxContent)
 	for i := range pages {
-		if !content {
-			break
-		}
 		text, err := repo.Blob(ctx, pages[i].ID, left)
 		if errors.Is(err, gitstore.ErrTooLarge) {
-			return nil, errTooMuch
+			return errTooMuch
 		}
 		if err != nil {
-			return nil, repository.Found(err, "Wiki Page")
+			return repository.Found(err, "Wiki Page")
 		}
 		left -= int64(len(text))
 		pages[i].read(text)
 	}
-	return pages, nil
+	return nil
 }
 
 // Find reads a page of a wiki as it is, or as it was in a commit.
@@ -196,7 +204,7 @@ func locate(ctx context.Context, repo *gitstore.Repo, commit gitstore.OID, slug 
 	return nil, errMissing
 }
 
-// folder lists the folder that a slug is in; nothing where there is none.
+// folder lists the files beside a slug; none if its folder does not exist.
 func folder(ctx context.Context, repo *gitstore.Repo, commit gitstore.OID, slug string) ([]gitstore.Entry, error) {
 	dir := path.Dir(slug)
 	if dir == "." {
@@ -212,7 +220,7 @@ func folder(ctx context.Context, repo *gitstore.Repo, commit gitstore.OID, slug 
 	return entries, repository.Found(err, "Wiki Page")
 }
 
-// checkFree refuses a slug that a page other than its own has, whatever the case and the ending.
+// checkFree refuses a slug that another page has, in whatever case and format. own is the path of the page that may have it.
 func checkFree(ctx context.Context, repo *gitstore.Repo, commit gitstore.OID, slug, own string) error {
 	entries, err := folder(ctx, repo, commit, slug)
 	if err != nil {
@@ -226,7 +234,7 @@ func checkFree(ctx context.Context, repo *gitstore.Repo, commit gitstore.OID, sl
 	return nil
 }
 
-// Draft is a page to be.
+// Draft is a page that is to be created.
 type Draft struct {
 	Title   string // a path where it holds slashes
 	Content string
@@ -240,7 +248,7 @@ type Change struct {
 	Content *string
 	Format  *Format
 	Message string       // of the commit; made up when empty
-	Seen    gitstore.OID // the ID that the page had when its writer began: with another one it stays as it is; empty: whatever it is
+	Seen    gitstore.OID // the ID that the page had when its writer began: if it has another one by now, the change is refused; empty: do not check
 }
 
 func (s *Service) checkContent(text string) error {
@@ -256,7 +264,7 @@ func (s *Service) Create(ctx context.Context, by access.Actor, of bus.Entity, d 
 	if err := cmp.Or(checkTitle(slug), checkFormat(d.Format), checkMessage(d.Message), s.checkContent(d.Content)); err != nil {
 		return nil, err
 	}
-	id, err := s.ensure(ctx, of)
+	id, err := s.ensureRepository(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -326,7 +334,7 @@ func (s *Service) Update(ctx context.Context, by access.Actor, of bus.Entity, sl
 	})
 }
 
-// unchanged reports whether a page says already what it shall say; nil: what it says.
+// unchanged reports whether a page already has the content that it is to get; nil keeps what it has.
 func unchanged(ctx context.Context, repo *gitstore.Repo, was *Page, content *string) (bool, error) {
 	if content == nil {
 		return true, nil
@@ -352,7 +360,7 @@ func (s *Service) checkChange(c Change) error {
 	return checkMessage(c.Message)
 }
 
-// write commits changes and reads the page that they leave.
+// write commits changes to a wiki and reads the page that results.
 func (s *Service) write(
 	ctx context.Context, by access.Actor, id int64, slug, message string,
 	changes func(context.Context, *gitstore.Repo, gitstore.OID) ([]gitstore.Change, error),
@@ -391,7 +399,7 @@ func (s *Service) Delete(ctx context.Context, by access.Actor, of bus.Entity, sl
 	return err
 }
 
-// message is that of a commit which nobody wrote one for.
+// message is the commit message for somebody who gave none.
 func (s *Service) message(ctx context.Context, by access.Actor, done, slug string) (string, error) {
 	people, err := s.deps.Users.Briefs(ctx, by.ID())
 	return people[by.ID()].Username + " " + done + " page: " + titleOf(slug), err
@@ -414,7 +422,7 @@ func (s *Service) Attach(ctx context.Context, by access.Actor, of bus.Entity, na
 	if int64(len(content)) > s.MaxAttachment() {
 		return "", "", fault.WithMessage(fault.TooLarge, "413 Request Entity Too Large")
 	}
-	id, err := s.ensure(ctx, of)
+	id, err := s.ensureRepository(ctx, of)
 	if err != nil {
 		return "", "", err
 	}
@@ -432,7 +440,7 @@ func (s *Service) Attach(ctx context.Context, by access.Actor, of bus.Entity, na
 	return file, row.Branch, err
 }
 
-// OnTextPushed tells which pages were made, changed and deleted.
+// OnTextPushed publishes an event for each page that a push created, changed or deleted.
 func (s *Service) OnTextPushed(ctx context.Context, tx pgx.Tx, e repository.TextPushed) error {
 	keys, err := postgres.One[struct{ NamespaceID, ProjectID *int64 }](ctx, tx, sqlOfRepository, e.TextID)
 	if errors.Is(err, postgres.ErrNoRows) {
@@ -442,20 +450,20 @@ func (s *Service) OnTextPushed(ctx context.Context, tx pgx.Tx, e repository.Text
 		return err
 	}
 	for _, f := range e.Changed {
-		happened := Event{Action: Updated, By: e.By, In: owner.OfKeys(keys.NamespaceID, keys.ProjectID), Commit: e.New}
+		event := Event{Action: Updated, By: e.By, In: owner.OfKeys(keys.NamespaceID, keys.ProjectID), Commit: e.New}
 		file := gitstore.Entry{Path: f.NewPath, Mode: f.NewMode}
 		switch {
 		case f.Deleted:
-			happened.Action, file = Deleted, gitstore.Entry{Path: f.OldPath, Mode: f.OldMode}
+			event.Action, file = Deleted, gitstore.Entry{Path: f.OldPath, Mode: f.OldMode}
 		case f.Added:
-			happened.Action = Created
+			event.Action = Created
 		}
 		p, ok := pageAt(file)
 		if !ok {
 			continue
 		}
-		happened.Slug, happened.Title, happened.Format = p.Slug, p.Title, p.Format
-		if err := s.deps.Bus.Publish(ctx, tx, happened); err != nil {
+		event.Slug, event.Title, event.Format = p.Slug, p.Title, p.Format
+		if err := s.deps.Bus.Publish(ctx, tx, event); err != nil {
 			return err
 		}
 	}

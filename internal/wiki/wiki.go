@@ -53,9 +53,9 @@ type Page struct {
 	Title       string
 	Format      Format
 	Content     string
-	FrontMatter map[string]any // what stands before the text
+	FrontMatter map[string]any // the YAML or JSON block before the text
 	Commit      gitstore.OID   // that it was read from
-	ID          gitstore.OID   // of what it says: another one when it says something else
+	ID          gitstore.OID   // of the blob, so that it changes with the content
 
 	path string
 }
@@ -66,7 +66,7 @@ const Home = "home"
 // uploads is the folder of files that are attached to pages.
 const uploads = "uploads"
 
-// pageAt is the page that a file is, without its content.
+// pageAt is the page that a file holds, without its content; false if the file is no page.
 func pageAt(e gitstore.Entry) (Page, bool) {
 	format := formatOf(e.Path)
 	if format == "" || e.Mode.Kind() != gitstore.BlobKind || strings.HasPrefix(e.Path, uploads+"/") {
