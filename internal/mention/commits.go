@@ -14,19 +14,19 @@ import (
 	"stithy/internal/project"
 )
 
-// message is that of a commit that somebody pushed.
+// message is a commit message that somebody pushed.
 type message struct {
-	By      access.Actor
-	Project *project.Project
-	SHA     string
-	Text    string
-	Closes  bool // it is on the default branch
-	Within  bool // it names issues of its own project alone
+	By          access.Actor
+	Project     *project.Project
+	SHA         string
+	Text        string
+	Closes      bool // it is on the default branch
+	ProjectOnly bool // issues of other projects are not looked for
 }
 
 func (m message) commit() issue.Commit { return issue.Commit{Project: m.Project, SHA: m.SHA} }
 
-// readMessage notes at each issue that a message names, and that the actor may read, that it does, and closes what it closes.
+// readMessage adds a note to each issue that a message mentions and that the actor may read, and closes those that it says it closes.
 func (s *Service) readMessage(ctx context.Context, m message) error {
 	all := markdown.IssuesIn(m.Text, strings.TrimSuffix(s.deps.ExternalURL, "/"))
 	// What is to be closed comes first, so that a long list of others leaves room for it.
@@ -39,7 +39,7 @@ func (s *Service) readMessage(ctx context.Context, m message) error {
 		}
 		return 1
 	})
-	if m.Within {
+	if m.ProjectOnly {
 		all = slices.DeleteFunc(all, func(n markdown.Named) bool { return n.Path != "" })
 	}
 	paths := make([]string, len(all))
@@ -66,7 +66,7 @@ func (s *Service) readMessage(ctx context.Context, m message) error {
 	return nil
 }
 
-// nameInCommit does what follows for one issue, in a transaction of its own: whoever holds several issues holds up others.
+// nameInCommit does so for one issue, in a transaction of its own: locks on several issues would hold up others.
 func (s *Service) nameInCommit(ctx context.Context, m message, n issue.Number, closes bool) error {
 	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		i, err := issue.Lock(ctx, tx, m.By, n.Project, n.IID)

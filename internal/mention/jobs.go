@@ -15,21 +15,21 @@ import (
 	"stithy/internal/repository"
 )
 
-// CommitsArgs names a branch that a push moved.
+// CommitsArgs asks to read the new commits of a branch that a push moved.
 type CommitsArgs struct {
-	PushID    int64  `json:"push_id"` // keeps two pushes apart that move a branch alike
-	ProjectID int64  `json:"project_id"`
-	UserID    int64  `json:"user_id"` // who pushed
-	Branch    string `json:"branch"`
-	Old       string `json:"old"`
-	New       string `json:"new"`
-	Within    bool   `json:"within,omitempty"` // the credential was for this project alone, or is not known any more
+	PushID      int64  `json:"push_id"` // keeps two pushes apart that move a branch alike
+	ProjectID   int64  `json:"project_id"`
+	UserID      int64  `json:"user_id"` // who pushed
+	Branch      string `json:"branch"`
+	Old         string `json:"old"`
+	New         string `json:"new"`
+	ProjectOnly bool   `json:"within,omitempty"` // name no issues of other projects: the credential was for this project alone, or is not known any more
 }
 
 // Kind names the job.
 func (CommitsArgs) Kind() string { return "mention_commits" }
 
-// What of one push is read.
+// Limits on what is read of one push.
 const (
 	maxBranches = 4   // the default branch is the first of them
 	maxCommits  = 100 // of each, the newest
@@ -38,7 +38,8 @@ const (
 // Register adds the room's worker.
 func (s *Service) Register(r *jobqueue.Registry) { jobqueue.Register(r, s.ReadCommits) }
 
-// OnPushed asks for the new commits of each branch that a person moved to be read.
+// OnPushed queues a job for each branch that a person pushed to. Commits that the instance makes by itself (ViaJob), such as the first one of a
+// project, mention nothing.
 func (s *Service) OnPushed(ctx context.Context, tx pgx.Tx, e repository.Pushed) error {
 	if !e.By.SignedIn() || e.Push.Via == repository.ViaJob {
 		return nil
@@ -57,7 +58,7 @@ func (s *Service) OnPushed(ctx context.Context, tx pgx.Tx, e repository.Pushed) 
 	for _, u := range moved[:min(len(moved), maxBranches)] {
 		err := s.deps.Queue.Insert(ctx, tx, CommitsArgs{
 			PushID: e.Push.ID, ProjectID: e.Project.ID, UserID: e.By.ID(), Branch: (gitstore.Ref{Name: u.Name}).Branch(), Old: string(u.Old), New: string(u.New),
-			Within: kind == access.DeployKey || kind == access.JobToken || kind == access.NoCredential,
+			ProjectOnly: kind == access.DeployKey || kind == access.JobToken || kind == access.NoCredential,
 		})
 		if err != nil {
 			return err
@@ -66,8 +67,8 @@ func (s *Service) OnPushed(ctx context.Context, tx pgx.Tx, e repository.Pushed) 
 	return nil
 }
 
-// ReadCommits notes at issues that new commits of a branch name them, and closes those that commits of the default branch close, as whoever pushed
-// them and with the rights they have now. It may run any number of times.
+// ReadCommits adds a note to each issue that the new commits of a branch mention, and closes the issues that commits of the default branch say they
+// close. It acts as whoever pushed, with the rights they have now. It may run any number of times.
 func (s *Service) ReadCommits(ctx context.Context, args CommitsArgs) error {
 	by, err := s.deps.Tokens.Later(ctx, args.UserID)
 	if _, refused := fault.Of(err); refused {
@@ -101,15 +102,15 @@ func (s *Service) ReadCommits(ctx context.Context, args CommitsArgs) error {
 		} else if err != nil {
 			return err
 		}
-		if err := s.readMessage(ctx, message{By: by, Project: p, SHA: string(id), Text: c.Message, Closes: closes, Within: args.Within}); err != nil {
+		if err := s.readMessage(ctx, message{By: by, Project: p, SHA: string(id), Text: c.Message, Closes: closes, ProjectOnly: args.ProjectOnly}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// newCommits are the commits that a branch did not have before, the oldest first. Of another branch than the default one, those that the default
-// one has are left out: they are read when they come there.
+// newCommits are the commits that a branch did not have before the push, the oldest first. Unless it is the default branch (main), commits that the
+// default branch has are left out: they were read when they came there.
 func (s *Service) newCommits(ctx context.Context, repo *gitstore.Repo, p *project.Project, args CommitsArgs, main bool) ([]gitstore.OID, error) {
 	q := gitstore.LogQuery{From: []gitstore.OID{gitstore.OID(args.New)}, Limit: maxCommits, Oldest: true}
 	if old := gitstore.OID(args.Old); old != gitstore.Zero {
