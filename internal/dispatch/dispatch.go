@@ -28,7 +28,7 @@ type RunnerMatch struct {
 	Protected bool     // takes jobs of protected refs only
 }
 
-// Scopes of runners, as queues name them.
+// instance is the scope of the instance's runners; see Queue.Serves.
 const instance int64 = 0
 
 // OfInstance is the scope of the instance's runners.
@@ -47,8 +47,8 @@ func OfProjects(ids []int64) []int64 {
 	return scopes
 }
 
-// fair reports whether the runner is one that projects share, each as much as
-// the other.
+// fair reports whether the runner is one of the instance, which all projects
+// share: it serves the project first that it serves least.
 func (s *RunnerMatch) fair() bool { return slices.Equal(s.Scopes, []int64{instance}) }
 
 // key is equal for runners that may take the same jobs.
@@ -91,7 +91,7 @@ func (s *RunnerMatch) takes(q *Queue) bool {
 	return !slices.ContainsFunc(q.Tags, func(tag string) bool { return !slices.Contains(s.Tags, tag) })
 }
 
-// Limits on jobs that nothing is heard of.
+// Limits on jobs that make no progress.
 const (
 	pendingAtMost   = 24 * time.Hour  // in the queue
 	pendingNobody   = time.Hour       // in the queue, and no runner could take it
@@ -102,11 +102,11 @@ const (
 	runsKept        = 24 * time.Hour // after the end
 )
 
-// lapse says why a run has to end that nobody is heard of, "" while it may go
-// on. A runner speaks up within seconds of its job; one that never did has not
-// got it, because the node or the connection died before the answer was out.
-// The job starts again by itself, and whoever holds the old one after all is
-// told that it has ended.
+// lapse says why a run is ended whose runner is not heard of, "" while it may go
+// on. A runner reports within seconds after it was given a job; one that never
+// did has not got it, because the node or the connection died before the answer
+// was out. The job then starts again by itself, and a runner that has the old
+// one after all is told that it has ended.
 func lapse(started, contacted, deadline, now time.Time) pipeline.Reason {
 	switch {
 	case contacted.Equal(started) && now.Sub(started) > unheardAtMost:

@@ -41,12 +41,12 @@ type waitGroup struct {
 
 // waiter is one who waits, or who was woken and looks.
 type waiter struct {
-	list  *waitlist
-	group *waitGroup
-	place *list.Element
-	queue *Queue // that it was woken for
-	of    int64  // the runner that the place counts for, 0 for none
-	tell  func() // that it is woken
+	list     *waitlist
+	group    *waitGroup
+	place    *list.Element
+	queue    *Queue // that it was woken for
+	runnerID int64  // whose places it counts among, 0 for none
+	tell     func() // that it is woken
 }
 
 func newWaitlist(epoch string) *waitlist {
@@ -61,7 +61,7 @@ func (wl *waitlist) joinFor(s RunnerMatch, runnerID int64) (w *waiter, full bool
 		return nil, true
 	}
 	wl.places[runnerID]++
-	w = &waiter{list: wl, of: runnerID}
+	w = &waiter{list: wl, runnerID: runnerID}
 	wl.enqueue(w, s)
 	return w, false
 }
@@ -108,21 +108,22 @@ func (wl *waitlist) dequeue(w *waiter) {
 	}
 }
 
-// listen lets a waiter know when it is woken. That may be at once.
+// listen calls tell when the waiter is woken, at once if it was already.
 func (w *waiter) listen(tell func()) {
 	w.list.mu.Lock()
-	at := w.queue != nil || w.list.closed
-	if !at {
+	woken := w.queue != nil || w.list.closed
+	if !woken {
 		w.tell = tell
 	}
 	w.list.mu.Unlock()
-	if at {
+	if woken {
 		tell()
 	}
 }
 
-// again is the queue that a waiter was woken for, nil if it was not. It goes
-// behind the others before it looks, so that it misses nothing meanwhile.
+// again returns the queue that a waiter was woken for, nil if it was not. The
+// waiter joins the end of its group again before it looks into the queue, so
+// that it misses no job that comes meanwhile.
 func (w *waiter) again() *Queue {
 	w.list.mu.Lock()
 	defer w.list.mu.Unlock()
@@ -134,18 +135,18 @@ func (w *waiter) again() *Queue {
 	return queue
 }
 
-// leave goes for good. What the waiter was woken for and did not see to is
-// passed on.
+// leave removes a waiter for good. If it was woken for a queue and did not look
+// into it, another one is woken instead.
 func (w *waiter) leave() {
 	w.list.mu.Lock()
 	if w.place != nil {
 		w.list.dequeue(w)
 	}
-	if w.of != 0 {
-		if w.list.places[w.of]--; w.list.places[w.of] == 0 {
-			delete(w.list.places, w.of)
+	if w.runnerID != 0 {
+		if w.list.places[w.runnerID]--; w.list.places[w.runnerID] == 0 {
+			delete(w.list.places, w.runnerID)
 		}
-		w.of = 0
+		w.runnerID = 0
 	}
 	queue := w.queue
 	w.queue, w.tell = nil, nil
@@ -186,7 +187,7 @@ func (wl *waitlist) first(q *Queue) *waiter {
 	return nil
 }
 
-// close sends everyone away, and whoever comes later.
+// close answers everyone who waits, and from now on whoever comes, without a job.
 func (wl *waitlist) close() {
 	wl.mu.Lock()
 	wl.closed = true
