@@ -23,7 +23,7 @@ var texts = []string{
 func text(r *rand.Rand) string { return texts[r.IntN(len(texts))] }
 
 // value makes something for a member of a body: often what its schema says, otherwise anything.
-func value(r *rand.Rand, w *world, s *schema, depth int) any {
+func value(r *rand.Rand, w *fixture, s *schema, depth int) any {
 	if r.IntN(3) == 0 {
 		return odd(r, depth)
 	}
@@ -59,7 +59,7 @@ func value(r *rand.Rand, w *world, s *schema, depth int) any {
 	return text(r)
 }
 
-func object(r *rand.Rand, w *world, properties map[string]*schema, depth int) map[string]any {
+func object(r *rand.Rand, w *fixture, properties map[string]*schema, depth int) map[string]any {
 	o := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		if r.IntN(2) == 0 && depth < 5 {

@@ -29,7 +29,7 @@ import (
 )
 
 const (
-	perRound     = 800 // requests for one world
+	perRound     = 800 // requests for one fixture
 	mostCPU      = 2 * time.Second
 	mostWaiting  = 15 * time.Second
 	warmUpRounds = 2
@@ -120,7 +120,7 @@ func run(minutes, rest float64, seed uint64, workers int, spec, report string) e
 	return s.conclude()
 }
 
-// round lets workers send requests about one world, and looks again at what took long.
+// round lets workers send requests about one fixture, and looks again at what took long.
 func (s *storm) round(ctx context.Context, seed uint64, number, workers int, end time.Time) error {
 	w, err := s.setup(ctx, number)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *storm) round(ctx context.Context, seed uint64, number, workers int, end
 	return nil
 }
 
-func (s *storm) try(w *world, q *request) {
+func (s *storm) try(w *fixture, q *request) {
 	a := s.send(w, q)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +171,7 @@ func (s *storm) try(w *world, q *request) {
 }
 
 // again sends a request that took long when nothing else runs, to see what it costs.
-func (s *storm) again(w *world, q *request) {
+func (s *storm) again(w *fixture, q *request) {
 	least, shortest := time.Hour, time.Hour
 	for range 3 {
 		before := s.server.cpu()

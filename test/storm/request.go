@@ -58,7 +58,7 @@ func escape(r *rand.Rand, s string) string {
 }
 
 // newRequest makes a request of the API, or of one of the other doors.
-func (s *storm) newRequest(r *rand.Rand, w *world) *request {
+func (s *storm) newRequest(r *rand.Rand, w *fixture) *request {
 	q := &request{speaker: pick(r, speakers...)}
 	if r.IntN(4) == 0 {
 		s.elsewhere(r, w, q)
@@ -78,7 +78,7 @@ func (s *storm) newRequest(r *rand.Rand, w *world) *request {
 // deadly operations end what the others need. They are sent, but not often.
 var deadly = regexp.MustCompile(`^DELETE /(users|groups|projects|personal_access_tokens|user)|(block|ban|deactivate|rotate|transfer|archive|reject|housekeeping)$`)
 
-func (s *storm) ofAPI(r *rand.Rand, w *world, q *request) {
+func (s *storm) ofAPI(r *rand.Rand, w *fixture, q *request) {
 	o := s.operations[r.IntN(len(s.operations))]
 	for deadly.MatchString(o.String()) && r.IntN(20) > 0 {
 		o = s.operations[r.IntN(len(s.operations))]
@@ -145,7 +145,7 @@ func (s *storm) ofAPI(r *rand.Rand, w *world, q *request) {
 }
 
 // bodyOf writes the members of a body in one of the ways that there are.
-func (s *storm) bodyOf(r *rand.Rand, w *world, o operation, q *request) {
+func (s *storm) bodyOf(r *rand.Rand, w *fixture, o operation, q *request) {
 	members := map[string]any{}
 	for _, m := range o.body {
 		if r.IntN(2) == 0 {
@@ -190,7 +190,7 @@ func (s *storm) bodyOf(r *rand.Rand, w *world, o operation, q *request) {
 }
 
 // elsewhere makes a request of git, of large files, of OAuth or of a page.
-func (s *storm) elsewhere(r *rand.Rand, w *world, q *request) {
+func (s *storm) elsewhere(r *rand.Rand, w *fixture, q *request) {
 	project := pick(r, w.paths...)
 	if r.IntN(6) == 0 {
 		project = escape(r, text(r)) + "/" + escape(r, text(r))
@@ -270,7 +270,7 @@ func (s *storm) elsewhere(r *rand.Rand, w *world, q *request) {
 }
 
 // spoken is what a client of git says, or something like it.
-func spoken(r *rand.Rand, w *world) []byte {
+func spoken(r *rand.Rand, w *fixture) []byte {
 	zero, sha := strings.Repeat("0", 40), strings.Repeat("1", 40)
 	if known := w.known["sha"]; len(known) > 0 {
 		sha = known[0]
@@ -283,14 +283,14 @@ func spoken(r *rand.Rand, w *world) []byte {
 }
 
 // basic shows the speaker's token as git does.
-func (q *request) basic(w *world) {
+func (q *request) basic(w *fixture) {
 	if token := w.tokens[q.speaker]; token != "" {
 		q.header = append(q.header, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("x:"+token)))
 	}
 }
 
 // strange adds headers.
-func (s *storm) strange(r *rand.Rand, w *world, q *request) {
+func (s *storm) strange(r *rand.Rand, w *fixture, q *request) {
 	if r.IntN(4) > 0 {
 		return
 	}
@@ -310,7 +310,7 @@ func (q *request) says(name string) bool {
 }
 
 // bytes are what goes over the wire.
-func (q *request) bytes(w *world) []byte {
+func (q *request) bytes(w *fixture) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", q.method, q.target)
 	if !q.says("Host") {
@@ -344,7 +344,7 @@ const (
 )
 
 // send sends a request and waits for its answer, or goes away before.
-func (s *storm) send(w *world, q *request) answer {
+func (s *storm) send(w *fixture, q *request) answer {
 	began := time.Now()
 	conn, err := net.DialTimeout("tcp", s.address, longest)
 	if err != nil {

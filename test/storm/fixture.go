@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// world is what requests are about: people, and things that exist or did. The storm destroys it, so a new one is made now and then.
-type world struct {
+// fixture is what requests are about: people, and things that exist or did. The storm destroys it, so a new one is made now and then.
+type fixture struct {
 	tokens map[string]string // by the name of who speaks
 	known  map[string][]string
 	paths  []string // of projects
@@ -29,13 +29,13 @@ const password = "tJ4-wq9Lm2-xV8c"
 // speakers are who sends requests, in the order of their power.
 var speakers = []string{"nobody", "person", "administrator"}
 
-// setup makes a world, number n. An administrator is made beside the API: the storm may have locked out all others.
-func (s *storm) setup(ctx context.Context, n int) (*world, error) {
+// setup makes a fixture, number n. An administrator is made beside the API: the storm may have locked out all others.
+func (s *storm) setup(ctx context.Context, n int) (*fixture, error) {
 	keeper, err := s.newAdministrator(ctx, fmt.Sprintf("keeper%d", n))
 	if err != nil {
 		return nil, err
 	}
-	w := &world{tokens: map[string]string{"nobody": ""}, known: map[string][]string{}}
+	w := &fixture{tokens: map[string]string{"nobody": ""}, known: map[string][]string{}}
 	b := &builder{ctx: ctx, s: s, token: keeper, w: w}
 	name := func(what string) string { return fmt.Sprintf("%s%d", what, n) }
 	type object = map[string]any
@@ -102,7 +102,7 @@ func (s *storm) setup(ctx context.Context, n int) (*world, error) {
 	w.known["tag_name"] = []string{"v1.0.0", "v1.0.1"}
 	w.known["file_path"] = []string{"README.md", "a%2Fb%20c%2F%C3%BC.txt", ".svc-ci.yml"}
 	if w.tokens["person"] == "" || w.tokens["administrator"] == "" {
-		return nil, fmt.Errorf("the world could not be made: %w", b.first)
+		return nil, fmt.Errorf("the fixture could not be made: %w", b.first)
 	}
 	return w, nil
 }
@@ -131,7 +131,7 @@ func (s *storm) newAdministrator(ctx context.Context, name string) (token string
 type builder struct {
 	ctx   context.Context
 	s     *storm
-	w     *world
+	w     *fixture
 	token string
 	first error // what failed first
 }
@@ -203,7 +203,7 @@ var kinds = map[string]string{
 }
 
 // fits picks something that exists, or existed, for a parameter of a path.
-func (w *world) fits(r *rand.Rand, name, before string) string {
+func (w *fixture) fits(r *rand.Rand, name, before string) string {
 	kind := kinds[name]
 	if name == "id" {
 		kind = before
@@ -215,7 +215,7 @@ func (w *world) fits(r *rand.Rand, name, before string) string {
 }
 
 // any picks something of any kind.
-func (w *world) any(r *rand.Rand) string {
+func (w *fixture) any(r *rand.Rand) string {
 	kinds := []string{"users", "groups", "projects", "jobs", "pipelines", "tokens", "runners", "sha", "usernames", "applications"}
 	return w.fits(r, "id", kinds[r.IntN(len(kinds))])
 }
