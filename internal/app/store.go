@@ -135,7 +135,7 @@ func refused(s config.Storage, why string) error {
 	return fmt.Errorf("storage %q at %s is refused: %s: %w", s.Name, s.Path, why, gitstore.ErrUnavailable)
 }
 
-// rememberedStorageIDs are the marks that an earlier release kept in a file of the
+// rememberedStorageIDs are the marks, by storage, that an earlier release kept in a file of the
 // data directory. Nobody writes it any more.
 func rememberedStorageIDs(cfg *config.Config) (map[string]string, error) {
 	path := filepath.Join(cfg.DataDir, "storages.json")
@@ -143,12 +143,12 @@ func rememberedStorageIDs(cfg *config.Config) (map[string]string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var marks map[string]string
+	var ids map[string]string
 	if err == nil {
-		err = json.Unmarshal(text, &marks)
+		err = json.Unmarshal(text, &ids)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the marks of the storages from %s: %w", path, err)
+		return nil, fmt.Errorf("reading the ids of the storages from %s: %w", path, err)
 	}
-	return marks, nil
+	return ids, nil
 }

@@ -67,7 +67,7 @@ var floors = [][]string{
 	{"core"},
 	{"app"},
 	{"cmd/stithy"},
-	// what looks at the house from outside
+	// what looks at the tree from outside
 	{"archtest", "ledger", "test"},
 }
 

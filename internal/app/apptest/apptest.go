@@ -1,7 +1,7 @@
 // Package apptest is the whole application for the tests of rooms: assembled and wired as the server is, on a database of its own, with a clock
 // that the test turns and a store that goes with it.
 //
-// A test binary that holds it links all of the house, and a room that also has tests inside its package would have every room above it compiled
+// A test binary that holds it links every package, and a room that also has tests inside its package would have every room above it compiled
 // again; it is for rooms whose tests all stand outside.
 package apptest
 
