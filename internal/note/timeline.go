@@ -96,6 +96,24 @@ func (s *Service) CursorTo(ctx context.Context, a access.Actor, at AtIssue, n *N
 	return Moment{At: first.CreatedAt, Discussion: Discussion{before}}.cursor(), nil
 }
 
+// CursorToLatest leads to the last part of a timeline, of so many moments. It is nil where there is but one part.
+func (s *Service) CursorToLatest(ctx context.Context, a access.Actor, at AtIssue, most int) (*paging.Cursor, error) {
+	said, err := s.lastNotes(ctx, a, at, most+1)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := s.lastChanges(ctx, at, most+1)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(said, changed)
+	slices.SortFunc(all, Moment.compare)
+	if len(all) <= most {
+		return nil, nil
+	}
+	return all[len(all)-most-1].cursor(), nil
+}
+
 // start is where a part of a timeline begins: after this.
 type start struct {
 	at   time.Time
@@ -134,7 +152,22 @@ func (s *Service) firstNotes(ctx context.Context, a access.Actor, at AtIssue, fr
 		l.Where("n.created_at >= ?", from.at).Where("(n.created_at, ?::integer, n.id) > (?::timestamptz, ?::integer, ?::bigint)",
 			noteRank, from.at, from.rank, from.id)
 	}
-	sql, args := l.Limit(most).SQL()
+	return s.begun(ctx, l.Limit(most))
+}
+
+// lastNotes are the notes that the latest discussions begin with.
+func (s *Service) lastNotes(ctx context.Context, a access.Actor, at AtIssue, most int) ([]Moment, error) {
+	l, err := s.readable(ctx, a, at)
+	if err != nil {
+		return nil, err
+	}
+	l.Where("n.first").Columns(listColumns).Order(postgres.Key{Expr: "n.created_at", Desc: true}, postgres.Key{Expr: "n.id", Desc: true})
+	return s.begun(ctx, l.Limit(most))
+}
+
+// begun reads discussions by the notes that they begin with.
+func (s *Service) begun(ctx context.Context, l *postgres.List) ([]Moment, error) {
+	sql, args := l.SQL()
 	notes, err := postgres.All[Note](ctx, s.deps.DB, sql, args...)
 	all := make([]Moment, len(notes))
 	for n := range notes {
@@ -149,7 +182,17 @@ func (s *Service) changesFrom(ctx context.Context, at AtIssue, from start, most 
 	if !from.at.IsZero() {
 		l.Where("(e.created_at, ?::integer, e.id) > (?::timestamptz, ?::integer, ?::bigint)", changeRank, from.at, from.rank, from.id)
 	}
-	sql, args := l.Limit(most).SQL()
+	return s.changed(ctx, l.Limit(most))
+}
+
+func (s *Service) lastChanges(ctx context.Context, at AtIssue, most int) ([]Moment, error) {
+	return s.changed(ctx, postgres.From("resource_events e").Columns(eventColumns).Where("e.issue_id = ?", at.Issue.ID).
+		Order(postgres.Key{Expr: "e.created_at", Desc: true}, postgres.Key{Expr: "e.id", Desc: true}).Limit(most))
+}
+
+// changed reads changes.
+func (s *Service) changed(ctx context.Context, l *postgres.List) ([]Moment, error) {
+	sql, args := l.SQL()
 	changes, err := postgres.All[Change](ctx, s.deps.DB, sql, args...)
 	all := make([]Moment, len(changes))
 	for n := range changes {

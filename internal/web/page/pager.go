@@ -17,6 +17,8 @@ type Pager struct {
 	BackRel    string
 	Onward     URL // empty on the last
 	OnwardText string
+	Last       URL // where there is a way to the last part at once
+	LastText   string
 }
 
 // Numbered is which page of a list is asked for under a name, so many to a page.

@@ -33,6 +33,7 @@ type issueBody struct {
 	Reactions     *reactions
 	Entries       []entry
 	Pager         page.Pager
+	NoNote        bool     // the note that the address names is not there
 	SignIn        page.URL // for those who would read what was said
 	Comment       *commentForm
 	State         *page.Form // closes or reopens, for those who may not comment

@@ -2,6 +2,7 @@ package planning
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -67,7 +68,10 @@ func (b *issueBody) timeline(x *request, f found) error {
 		}
 		return nil
 	}
-	req, err := timelinePart(x)
+	req, err := timelinePart(x, f)
+	if errors.Is(err, errNoNote) {
+		b.NoNote, err = true, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -84,14 +88,42 @@ func (b *issueBody) timeline(x *request, f found) error {
 		return err
 	}
 	b.Pager = x.CursorPager(f.path(x, ""), url.Values{}, req, found.Next)
-	b.Pager.BackText, b.Pager.OnwardText = "First", "Later"
+	if b.Pager.BackText, b.Pager.OnwardText = "First", "Later"; found.More {
+		b.Pager.Last, b.Pager.LastText = address(x.Request.Request, f.path(x, ""), url.Values{partParam: {"latest"}}), "Latest"
+	}
 	return nil
 }
 
+// The parameters that choose a part of the timeline: the one with a note, or the last one. A fragment alone cannot, for browsers do not send it.
+const (
+	noteParam = "note"
+	partParam = "part"
+)
+
+// noteLink is the address of a note at the path of its issue. It opens the part of the timeline that holds the note.
+func noteLink(path string, id int64) string {
+	return fmt.Sprintf("%s?%s=%d#note_%d", path, noteParam, id, id)
+}
+
+var errNoNote = errors.New("the note is not there")
+
 // timelinePart is which part of the timeline is asked for. A form that is refused shows the first.
-func timelinePart(x *request) (paging.Request, error) {
-	if !x.Reading() {
-		return paging.Request{PerPage: entriesPerPage, Keyset: true}, nil
+func timelinePart(x *request, f found) (req paging.Request, err error) {
+	req = paging.Request{PerPage: entriesPerPage, Keyset: true}
+	switch {
+	case !x.Reading():
+		return req, nil
+	case x.Form.Get(noteParam) != "":
+		n, err := readNote(x, f, x.Form.Get(noteParam))
+		if fault.Is(err, fault.NotFound) {
+			return req, errNoNote
+		} else if err == nil {
+			req.Cursor, err = cursorTo(x, f, n)
+		}
+		return req, err
+	case x.Form.Get(partParam) == "latest":
+		req.Cursor, err = x.deps.Notes.CursorToLatest(x.Context(), x.Actor, f.at(x), entriesPerPage)
+		return req, err
 	}
 	return x.ByCursor(entriesPerPage)
 }
@@ -250,7 +282,7 @@ func (t *timelineView) discussion(m note.Moment) (said entry, err error) {
 // note is a comment. One that the list holds a part of leads to the whole.
 func (t *timelineView) note(n *note.Note) (noteBody, error) {
 	b := noteBody{
-		ID: anchor(n), URL: page.URL("#" + anchor(n)), Author: t.person(n.AuthorID), When: t.x.Time(&n.CreatedAt), Internal: n.Internal,
+		ID: anchor(n), URL: t.x.Link(noteLink(t.f.path(t.x, ""), n.ID)), Author: t.person(n.AuthorID), When: t.x.Time(&n.CreatedAt), Internal: n.Internal,
 		Edited: n.UpdatedAt.After(n.CreatedAt), Reactions: t.reactions(t.x, n.ID),
 	}
 	if a := t.f.AuthorID; n.AuthorID != nil && a != nil && *a == *n.AuthorID {
@@ -355,20 +387,25 @@ func wordsOf(err error) error {
 
 // toNote leads to the part of the timeline where a note is.
 func toNote(x *request, f found, n *note.Note) error {
-	to := f.path(x, "")
-	first, err := x.deps.Notes.Timeline(x.Context(), x.Actor, f.at(x), paging.Request{PerPage: entriesPerPage, Keyset: true})
+	cursor, err := cursorTo(x, f, n)
 	if err != nil {
 		return err
 	}
-	if first.More && !among(first.Items, n) {
-		cursor, err := x.deps.Notes.CursorTo(x.Context(), x.Actor, f.at(x), n)
-		if err != nil {
-			return err
-		}
-		to += "?" + url.Values{"cursor": {cursor.String()}}.Encode()
+	to := f.path(x, "") + "#" + anchor(n)
+	if cursor != nil {
+		to = noteLink(f.path(x, ""), n.ID)
 	}
-	x.Redirect(to + "#" + anchor(n))
+	x.Redirect(to)
 	return nil
+}
+
+// cursorTo leads to the part of the timeline that holds a note. It is nil where that is the first.
+func cursorTo(x *request, f found, n *note.Note) (*paging.Cursor, error) {
+	first, err := x.deps.Notes.Timeline(x.Context(), x.Actor, f.at(x), paging.Request{PerPage: entriesPerPage, Keyset: true})
+	if err != nil || !first.More || among(first.Items, n) {
+		return nil, err
+	}
+	return x.deps.Notes.CursorTo(x.Context(), x.Actor, f.at(x), n)
 }
 
 func among(moments []note.Moment, n *note.Note) bool {
@@ -388,12 +425,17 @@ func findNote(x *request) (found, *note.Note, error) {
 	if err != nil {
 		return f, nil, err
 	}
-	id, err := strconv.ParseInt(x.R.PathValue("note"), 10, 64)
-	if err != nil || id < 1 || !x.May(access.ReadNotes) {
-		return f, nil, fault.New(fault.NotFound)
-	}
-	n, err := x.deps.Notes.Find(x.Context(), x.Actor, f.at(x), id)
+	n, err := readNote(x, f, x.R.PathValue("note"))
 	return f, n, err
+}
+
+// readNote reads the note that a text names by its id.
+func readNote(x *request, f found, text string) (*note.Note, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 || !x.May(access.ReadNotes) {
+		return nil, fault.New(fault.NotFound)
+	}
+	return x.deps.Notes.Find(x.Context(), x.Actor, f.at(x), id)
 }
 
 // showNote leads to where a comment is in the timeline.

@@ -199,13 +199,71 @@ select $1, $2, decode(lpad(to_hex(n), 40, '0'), 'hex'), true, false, 'remark ' |
 		t.Error("the fourth page has not the fourth part")
 	}
 	to := b.done(at(i)+"/notes", "note", "the last word")
-	if path, fragment, _ := strings.Cut(to, "#"); !strings.Contains(path, "cursor=") || !b.shows(path).says("the last word", `id="`+fragment+`"`) {
+	if path, fragment, _ := strings.Cut(to, "#"); !strings.Contains(path, "?note=") || !b.shows(path).says("the last word", `id="`+fragment+`"`) {
 		t.Errorf("a new comment leads to %s", to)
 	}
 	for _, cursor := range []string{"nonsense", "eyJhIjpbIngiXX0", "W10"} {
 		if s := b.get(at(i) + "?cursor=" + cursor); s.Code != http.StatusBadRequest {
 			t.Errorf("cursor %s: %d", cursor, s.Code)
 		}
+	}
+}
+
+// talk writes so many remarks about an issue at once, and returns the ids of the first and the last.
+func (w *fixture) talk(t testing.TB, i *issue.Issue, n int) (first, last int64) {
+	t.Helper()
+	if err := w.DB.QueryRow(t.Context(), `
+with said as (insert into notes (issue_id, author_id, discussion_id, first, thread, body, created_at, updated_at)
+select $1, $2, decode(lpad(to_hex(n), 40, '0'), 'hex'), true, false, 'remark ' || n || '.', '2024-05-01', '2024-05-01' from generate_series(1, $3) n returning id)
+select min(id), max(id) from said`, i.ID, w.people[access.Guest].ID, n).Scan(&first, &last); err != nil {
+		t.Fatal(err)
+	}
+	return first, last
+}
+
+func TestTheAddressOfACommentOpensThePartOfTheTalkThatHoldsIt(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door"})
+	first, last := w.talk(t, i, 100)
+	b := w.in(t, access.Guest)
+	for _, id := range []int64{first, first + 14, first + 15, first + 60, last} {
+		here := fmt.Sprintf(`id="note_%d"`, id)
+		if s := b.shows(fmt.Sprintf("%s?note=%d", at(i), id)); !s.says(here, fmt.Sprintf(`href="%s?note=%d#note_%d"`, at(i), id, id)) {
+			t.Errorf("remark %d is not on its page", id-first+1)
+		}
+		to := b.get(fmt.Sprintf("%s/notes/%d", at(i), id)).leads()
+		if path, fragment, _ := strings.Cut(to, "#"); fragment != fmt.Sprintf("note_%d", id) || !b.shows(path).says(here) {
+			t.Errorf("remark %d: its address leads to %s", id-first+1, to)
+		}
+	}
+	for _, gone := range []string{"999999999", "x", "-1"} {
+		if s := b.shows(at(i) + "?note=" + gone); !s.says("remark 1.", "The comment that the address names is not here.") {
+			t.Errorf("a comment that is not there, %s: %s", gone, s.text)
+		}
+	}
+	if s := w.anonymous(t).shows(fmt.Sprintf("%s?note=%d", at(i), last)); s.says("remark") {
+		t.Error("a stranger reads the talk")
+	}
+}
+
+func TestALongTalkHasAWayToItsLatestPart(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door"})
+	w.talk(t, i, 40)
+	w.change(t, i, issue.Change{AddLabels: []string{"bug"}})
+	b := w.in(t, access.Guest)
+	if s := b.shows(at(i)); !s.says(at(i)+"?part=latest", ">Latest<") {
+		t.Error("there is no way to it")
+	}
+	s := b.shows(at(i) + "?part=latest")
+	if !s.says("remark 27.", "remark 40.", "added ", `rel="first"`) || s.says("remark 26.", ">Latest<", `rel="next"`) {
+		t.Error(s.text)
+	}
+	short := w.open(t, issue.Draft{Title: "Paint it"})
+	if s := b.shows(at(short) + "?part=latest"); s.says(">Latest<", `rel="first"`) {
+		t.Error("a talk of one part has others")
 	}
 }
 

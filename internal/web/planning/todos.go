@@ -133,7 +133,7 @@ func newTodoRow(x *ownRequest, t todo.Todo, target issue.Form, people map[int64]
 		row.Who, row.Why = personOf(&b), b.Name+" "+whyTodo[t.Action]
 	}
 	if t.NoteID != nil {
-		link += fmt.Sprintf("#note_%d", *t.NoteID)
+		link = noteLink(link, *t.NoteID)
 		row.Excerpt = cut(t.Body, maxExcerpt)
 	}
 	row.URL = x.Link(link)

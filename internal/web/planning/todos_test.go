@@ -21,7 +21,7 @@ func TestTheListOfToDosSaysWhoAsksForWhatAndIsWorkedOff(t *testing.T) {
 	w.say(t, access.Owner, named, note.Draft{Body: "@" + developer.Username + " can you <b>help</b>?"})
 	s := b.shows("/dashboard/todos")
 	for _, text := range []string{
-		"The roof leaks", w.people[access.Maintainer].Name + " assigned you", "house/tool#1", "The door sticks", w.people[access.Owner].Name + " wrote to you", "can you <b>help</b>?", home + "/-/issues/2#note_", "Mark all as done",
+		"The roof leaks", w.people[access.Maintainer].Name + " assigned you", "house/tool#1", "The door sticks", w.people[access.Owner].Name + " wrote to you", "can you <b>help</b>?", home + "/-/issues/2?note=", "Mark all as done",
 	} {
 		if !s.says(text) {
 			t.Errorf("%q is not in %s", text, s.text)
