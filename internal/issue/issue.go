@@ -106,31 +106,11 @@ func (i *Issue) check() error {
 	return nil
 }
 
-// countTasks counts the check boxes of a description, and those that are checked. What stands in a block of code is none.
+// countTasks counts the check boxes of a description, and those that are checked.
 func countTasks(description *string) (all, done int) {
-	if description == nil || !strings.Contains(*description, "[") {
-		return 0, 0
-	}
-	fence := ""
-	for line := range strings.Lines(*description) {
-		line = strings.TrimSpace(line)
-		if mark := fenceOf(line); mark != "" && (fence == "" || (mark[0] == fence[0] && len(mark) >= len(fence))) {
-			if fence == "" {
-				fence = mark
-			} else {
-				fence = ""
-			}
-			continue
-		}
-		if fence != "" {
-			continue
-		}
-		switch box, ok := boxOf(line); {
-		case !ok:
-		case box == ' ':
-			all++
-		default:
-			all++
+	for _, t := range TasksIn(description) {
+		all++
+		if t.Done {
 			done++
 		}
 	}
