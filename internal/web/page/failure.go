@@ -30,7 +30,7 @@ func FailureOf(f *fault.Error) Failure {
 	switch f.Kind {
 	case fault.NotFound:
 		return Failure{http.StatusNotFound, "Page not found",
-			"There is nothing at this address that you can see. It may have been moved or removed, or it may be private and closed to you.",
+			"There is nothing at this address that you can see. It may have been moved or removed, or it may be private and not open to you.",
 			"Check how the address is written, or go back to where you came from."}
 	case fault.Unauthenticated:
 		return Failure{http.StatusUnauthorized, "Sign in first", said("This needs an account."), "Sign in and try again."}
@@ -91,6 +91,8 @@ func (x *Request) ShowFailure(status int, what Failure) error {
 	if what.Status == http.StatusNotFound {
 		about.Path = x.R.URL.Path
 		if x.Account == nil {
+			about.Text = "There is nothing at this address that everybody can see. It may have been moved or removed, or it may be private: " +
+				"then it is shown to those who are signed in and have access."
 			about.SignIn = x.SignInAndBack()
 		} else {
 			about.Username = x.Account.Username

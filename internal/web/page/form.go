@@ -59,6 +59,7 @@ const (
 	Select     Kind = "select"
 	Checkbox   Kind = "checkbox"
 	Checkboxes Kind = "checkboxes"
+	File       Kind = "file" // the last field of its form, of a page that takes files
 )
 
 // Field is one question of a form.
@@ -114,6 +115,11 @@ func (f *Form) Refused() bool {
 	return f.Problem != "" || slices.ContainsFunc(f.Fields, func(q Field) bool { return len(q.Problems) > 0 })
 }
 
+// InParts reports whether the form is sent as parts, for it may hold a file.
+func (f *Form) InParts() bool {
+	return slices.ContainsFunc(f.Fields, func(q Field) bool { return q.Type == File })
+}
+
 // NewForm is a form that sends its fields to a path of this instance.
 func (x *Request) NewForm(action, submit string, fields ...Field) *Form {
 	return &Form{Action: x.Link(action), Submit: submit, Fields: fields, Look: Primary, CSRF: x.CSRF}
@@ -163,7 +169,7 @@ func (x *Request) Refuse(f *Form, err error) error {
 		for n := range q.Options {
 			q.Options[n].Chosen = slices.Contains(x.Form[q.Name], q.Options[n].Value)
 		}
-		if q.Type != Password {
+		if q.Type != Password && q.Type != File {
 			q.Value = x.Form.Get(q.Name)
 		}
 	}

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -100,10 +101,17 @@ type Request struct {
 	W       http.ResponseWriter
 	R       *http.Request
 	Form    url.Values // the body of a POST, else the query
+	File    *Upload    // that came with the form, if any
 	Address netip.Addr
 
 	policy  policy
 	flashed *Flash // what the last page left to say
+}
+
+// Upload is a file that comes with a form. It is read as it comes.
+type Upload struct {
+	Name string
+	io.Reader
 }
 
 // NewRequest begins a request. Who sent it is not known yet.

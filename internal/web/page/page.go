@@ -20,6 +20,7 @@ type Page struct {
 	Do    func(*Request) error
 	Many  []string // the fields that may be sent more than once
 	Large bool     // its form may hold texts as large as those of a repository
+	File  bool     // its form may hold a file, behind everything else
 	Nav   Nav
 }
 

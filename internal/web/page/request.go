@@ -62,17 +62,17 @@ func (x *Request) Read(p Page) error {
 				most = maxLarge
 			}
 		}
-		x.R.Body = http.MaxBytesReader(x.W, x.R.Body, most)
-		if err := x.R.ParseForm(); err != nil {
-			if _, much := errors.AsType[*http.MaxBytesError](err); much {
-				return fault.New(fault.TooLarge)
-			}
-			if errors.Is(err, lifecycle.ErrSlow) {
-				return err
-			}
-			return fault.WithMessage(fault.BadParams, "The form could not be read.")
+		var err error
+		if media, _, _ := mime.ParseMediaType(x.R.Header.Get("Content-Type")); p.File && x.Account != nil && media == "multipart/form-data" {
+			err = readParts(x, most)
+		} else {
+			x.R.Body = http.MaxBytesReader(x.W, x.R.Body, most)
+			err = x.R.ParseForm()
+			x.Form = x.R.PostForm
 		}
-		x.Form = x.R.PostForm
+		if err != nil {
+			return unread(err)
+		}
 	}
 	for name, values := range x.Form {
 		if len(values) > 1 && !slices.Contains(p.Many, name) {
@@ -85,6 +85,54 @@ func (x *Request) Read(p Page) error {
 		}
 	}
 	return nil
+}
+
+// unread is why a form could not be read.
+func unread(err error) error {
+	if _, much := errors.AsType[*http.MaxBytesError](err); much {
+		return fault.New(fault.TooLarge)
+	}
+	if _, told := fault.Of(err); told || errors.Is(err, lifecycle.ErrSlow) {
+		return err
+	}
+	return fault.WithMessage(fault.BadParams, "The form could not be read.")
+}
+
+// maxParts is how many fields a form with a file may have.
+const maxParts = 1_000
+
+// readParts takes in a form that may hold a file. What stands before the file is its fields; the file itself is left to whoever stores it, and
+// nothing behind it is read.
+func readParts(x *Request, most int64) error {
+	parts, err := x.R.MultipartReader()
+	if err != nil {
+		return err
+	}
+	x.Form = url.Values{}
+	for range maxParts {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if name := part.FileName(); name != "" {
+			if !utf8.ValidString(name) || strings.IndexByte(name, 0) >= 0 {
+				return fault.WithMessage(fault.BadParams, "The name of the file is not text.")
+			}
+			x.File = &Upload{Name: name, Reader: part}
+			return nil
+		}
+		value, err := io.ReadAll(io.LimitReader(part, most+1))
+		if err != nil {
+			return err
+		}
+		if most -= int64(len(value) + len(part.FormName())); most < 0 {
+			return fault.New(fault.TooLarge)
+		}
+		x.Form.Add(part.FormName(), string(value))
+	}
+	return fault.New(fault.TooLarge)
 }
 
 // ID is the number in the path.
