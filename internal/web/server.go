@@ -147,7 +147,7 @@ func (d Deps) areas() areas {
 		overview: overview.Deps{Users: d.Users, Groups: d.Groups, Projects: d.Projects, Members: d.Members, Pipelines: d.Pipelines, Uploads: d.Uploads},
 		planning: planning.Deps{
 			Users: d.Users, Labels: d.Labels, Milestones: d.Milestones, Templates: d.Templates, Issues: d.Issues, Notes: d.Notes, Boards: d.Boards,
-			Todos: d.Todos, Markdown: d.Markdown, Settings: d.Settings,
+			Todos: d.Todos, Markdown: d.Markdown, Projects: d.Projects, Groups: d.Groups, Uploads: d.Uploads, Settings: d.Settings,
 		},
 		texts: texts.Deps{Projects: d.Projects, Wikis: d.Wikis, Snippets: d.Snippets, Markdown: d.Markdown},
 	}

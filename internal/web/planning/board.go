@@ -31,7 +31,8 @@ type boardBody struct {
 	Action    page.URL
 	Search    string
 	Assignees []page.Choice
-	Narrowed  string // by how many filters
+	Problems  []string // what of the filter was not understood
+	Narrowed  string   // by how many filters
 	Clear     page.URL
 	Boards    []boardLink // empty where there is no other
 	Back      page.URL    // to all lists, from one of them
@@ -256,7 +257,7 @@ func (x *ownerRequest) actions(b *board.Board) (to boardButtons) {
 
 func (x *ownerRequest) boardBody(b *board.Board, f filter, w window) (body boardBody, err error) {
 	path := x.shown(b)
-	body = boardBody{Action: x.Link(path), Search: f.search(), Assignees: f.assignees(x.Account), Clear: x.Link(path)}
+	body = boardBody{Action: x.Link(path), Search: f.search(), Assignees: f.assignees(x.Account), Clear: x.Link(path), Problems: f.Problems}
 	if n := f.narrowed(); n > 0 {
 		body.Narrowed = counted(n, "filter")
 	}
@@ -410,7 +411,7 @@ func moves(w window, names map[board.Column]board.Shown, c board.Column, issues 
 		case at == here+1:
 			way = "right"
 		}
-		all = append(all, cardMove{"To " + nameOf(to, names[to]), drop(it, c, to), way})
+		all = append(all, cardMove{"Move to “" + nameOf(to, names[to]) + "”", drop(it, c, to), way})
 	}
 	return all
 }

@@ -28,10 +28,10 @@ var (
 
 func boardRoutes() []ownerRoute {
 	return []ownerRoute{
-		{route: "GET /-/boards", needs: toReadBoards, do: showBoards, many: []string{labelParam}, title: "Board", icon: ui.IconBoard},
+		{route: "GET /-/boards", needs: toReadBoards, do: showBoards, many: manyParams, title: "Board", icon: ui.IconBoard},
 		{route: "POST /-/boards", needs: toAdminBoards, do: createBoard},
 		{route: "GET /-/boards/new", needs: toAdminBoards, do: newBoard},
-		{route: "GET /-/boards/{id}", needs: toReadBoards, do: showBoard, many: []string{labelParam}},
+		{route: "GET /-/boards/{id}", needs: toReadBoards, do: showBoard, many: manyParams},
 		{route: "POST /-/boards/{id}", needs: toAdminBoards, do: updateBoard},
 		{route: "GET /-/boards/{id}/edit", needs: toAdminBoards, do: editBoard},
 		{route: "GET /-/boards/{id}/{act}", needs: toReadBoards, do: toBoard},

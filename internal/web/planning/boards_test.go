@@ -147,7 +147,7 @@ func TestABoardThatNobodyMadeIsShownAndMadeWhenItChanges(t *testing.T) {
 	if to := b.get(boards + "/0").leads(); to != boards {
 		t.Errorf("its own address leads to %s", to)
 	}
-	if to := b.done(boards+"/0/move", "move", s.press(t, "open", i, "To Closed")); to != fmt.Sprintf("%s#card-closed-%d", boards, i.ID) {
+	if to := b.done(boards+"/0/move", "move", s.press(t, "open", i, "Move to “Closed”")); to != fmt.Sprintf("%s#card-closed-%d", boards, i.ID) {
 		t.Errorf("a move leads to %s", to)
 	}
 	if s := b.shows(boards); s.cards(t, "closed") != "Oil the door" {
@@ -216,13 +216,13 @@ func TestMovingACardByItsMenuChangesLabelStateAndOrder(t *testing.T) {
 	if s := press(lists[0], second, "Down", lists[0]); s.cards(t, lists[0]) != "First, Second" {
 		t.Error(s.cards(t, lists[0]))
 	}
-	if s := press(lists[0], first, "To hot", lists[1]); s.cards(t, lists[0]) != "Second" || s.cards(t, lists[1]) != "First" {
+	if s := press(lists[0], first, "Move to “hot”", lists[1]); s.cards(t, lists[0]) != "Second" || s.cards(t, lists[1]) != "First" {
 		t.Error(s.text)
 	}
-	if s := press(lists[1], first, "To Closed", "closed"); s.cards(t, "closed") != "First" || !b.shows(issues+"?state=closed").says("First") {
+	if s := press(lists[1], first, "Move to “Closed”", "closed"); s.cards(t, "closed") != "First" || !b.shows(issues+"?state=closed").says("First") {
 		t.Error(s.text)
 	}
-	press("closed", first, "To Open", "open")
+	press("closed", first, "Move to “Open”", "open")
 	if i, _, err := w.Issues.FindByID(t.Context(), w.actor(access.Owner), first.ID); err != nil || i.Closed || len(i.LabelIDs) != 0 {
 		t.Errorf("%+v, %v", i, err)
 	}
@@ -231,7 +231,7 @@ func TestMovingACardByItsMenuChangesLabelStateAndOrder(t *testing.T) {
 		t.Error("the only card of a list is offered to move in it")
 	}
 	// The keyboard goes to the neighbours.
-	for _, way := range []string{`data-way="left">To Open<`, `data-way="right">To hot<`} {
+	for _, way := range []string{`data-way="left">Move to “Open”<`, `data-way="right">Move to “hot”<`} {
 		if !strings.Contains(b.shows(at).list(t, lists[0]), way) {
 			t.Errorf("%s is missing", way)
 		}
@@ -389,7 +389,7 @@ func TestABoardOfAGroupShowsTheIssuesOfItsProjects(t *testing.T) {
 	if strings.Contains(s.list(t, "open"), fmt.Sprintf(`id="card-open-%d-menu"`, theirs.ID)) {
 		t.Error("a card is offered to be moved that may not be")
 	}
-	b.done(all+"/0/move", "move", s.press(t, "open", mine, "To Closed"))
+	b.done(all+"/0/move", "move", s.press(t, "open", mine, "Move to “Closed”"))
 	if s := b.post(all+"/0/move", "move", fmt.Sprintf("%d open closed", theirs.ID)); s.Code != http.StatusForbidden {
 		t.Errorf("a card of the other project: %d", s.Code)
 	}
@@ -485,7 +485,7 @@ func TestFurtherCardsOfAListAreOnAPageOfTheirOwn(t *testing.T) {
 	if strings.Contains(s.text, "data-way=\"left\"") || !strings.Contains(s.text, "data-way=\"up\"") {
 		t.Error("what stands alone has a neighbour")
 	}
-	if to := b.done(at+"/move", "move", s.press(t, lists[0], last, "To Closed"), "back", "assignee=none&list="+lists[0]+"&page=2&evil=1"); to != fmt.Sprintf("%s&page=2#card-closed-%d", more, last.ID) {
+	if to := b.done(at+"/move", "move", s.press(t, lists[0], last, "Move to “Closed”"), "back", "assignee=none&list="+lists[0]+"&page=2&evil=1"); to != fmt.Sprintf("%s&page=2#card-closed-%d", more, last.ID) {
 		t.Errorf("it leads to %s", to)
 	}
 	if s := b.shows(at + "?list=closed"); s.cards(t, "closed") != "The last" || s.says(`data-list="open"`) {

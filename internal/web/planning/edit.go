@@ -55,6 +55,8 @@ type values struct {
 	milestoneID          int64
 	due                  string
 	weight               string
+	kind                 issue.Type
+	severity             issue.Severity
 	confidential, locked bool
 }
 
@@ -97,7 +99,7 @@ func planFields(x *request, v values, c choices) []page.Field {
 	if enterprise {
 		who.Label, who.Hint = "Assignees", "Usernames with spaces between them, as @ada @grace. Empty: nobody."
 	}
-	fields := []page.Field{who}
+	fields := append(kindFields(v), who)
 	if len(c.labels) > 0 {
 		f := page.Field{Name: "labels", Label: "Labels", Type: page.Checkboxes}
 		for _, l := range c.labels {
@@ -124,6 +126,24 @@ func planFields(x *request, v values, c choices) []page.Field {
 	})
 }
 
+// kindFields say what an issue is. A task stays one.
+func kindFields(v values) []page.Field {
+	if v.kind != issue.Plain && v.kind != issue.Incident {
+		return nil
+	}
+	kind := page.Field{Name: "type", Label: "Type", Type: page.Select, Options: []page.Choice{
+		{Value: string(issue.Plain), Label: "Issue", Chosen: v.kind == issue.Plain}, {Value: string(issue.Incident), Label: "Incident", Chosen: v.kind == issue.Incident},
+	}}
+	if v.kind != issue.Incident {
+		return []page.Field{kind}
+	}
+	bad := page.Field{Name: "severity", Label: "Severity", Type: page.Select}
+	for _, s := range severities {
+		bad.Options = append(bad.Options, page.Choice{Value: string(s), Label: severityWords[s], Chosen: s == v.severity})
+	}
+	return []page.Field{kind, bad}
+}
+
 func confidentialField(v values) page.Field {
 	return page.Field{
 		Name: "confidential", Label: "Confidential", Type: page.Checkbox, Value: page.Checked(v.confidential),
@@ -136,6 +156,9 @@ func newIssue(x *request) error {
 	get := func(name string) string { return x.Form.Get("issue[" + name + "]") }
 	v := values{title: get("title"), description: get("description"), confidential: get("confidential") == "true"}
 	v.milestoneID, _ = strconv.ParseInt(get("milestone_id"), 10, 64)
+	if v.kind = issue.Plain; get("issue_type") == string(issue.Incident) && x.May(access.PlanIssues) {
+		v.kind = issue.Incident
+	}
 	if err := x.beginWith(&v, x.Form.Get(templateParam)); err != nil {
 		return err
 	}
@@ -184,9 +207,14 @@ func createForm(x *request, v values) (*page.Form, error) {
 		if err != nil {
 			return nil, err
 		}
+		if !x.May(access.PlanIssues) {
+			v.kind = "" // incidents are for those who plan
+		}
 		form.Fields = append(form.Fields, planFields(x, v, c)...)
+		form.Fields = slices.DeleteFunc(form.Fields, func(q page.Field) bool { return q.Name == "severity" }) // is said once it is there
 	}
 	form.Fields = append(form.Fields, confidentialField(v))
+	form.Fields = append(form.Fields, fileField(x, "file")...)
 	return form, nil
 }
 
@@ -202,19 +230,23 @@ func createIssue(x *request) error {
 	if err := page.Within(x.Request.Request, "issues_create"); err != nil {
 		return err
 	}
-	s, err := readSent(x)
+	err := attach(x, "description")
+	var s sent
+	if err == nil {
+		s, err = readSent(x)
+	}
 	var made *issue.Issue
 	if err == nil {
 		made, err = x.deps.Issues.Create(x.Context(), x.Actor, x.Project, issue.Draft{
 			Title: x.Form.Get("title"), Description: s.description, Confidential: s.confidential, DiscussionLocked: &s.locked,
-			AssigneeIDs: s.assignees, Labels: s.labels, MilestoneID: s.milestoneID, DueDate: s.due, Weight: s.weight,
+			AssigneeIDs: s.assignees, Labels: s.labels, MilestoneID: s.milestoneID, DueDate: s.due, Weight: s.weight, Type: s.kind,
 		})
 	}
 	if err == nil {
 		x.Redirect(x.At(below(issuesPath, made.IID)))
 		return nil
 	}
-	form, formErr := createForm(x, values{})
+	form, formErr := createForm(x, values{kind: issue.Plain})
 	if formErr != nil {
 		return formErr
 	}
@@ -237,7 +269,7 @@ func editForm(x *request, f found, seen string) (*page.Form, error) {
 	if !f.rights.Edit {
 		return nil, fault.New(fault.NotFound)
 	}
-	v := values{title: f.Title, confidential: f.Confidential, locked: locked(f.Issue), labels: f.LabelIDs}
+	v := values{title: f.Title, confidential: f.Confidential, locked: locked(f.Issue), labels: f.LabelIDs, kind: f.Type, severity: f.Severity}
 	if f.Description != nil {
 		v.description = *f.Description
 	}
@@ -358,6 +390,8 @@ type sent struct {
 	weight       *int
 	confidential bool
 	locked       bool
+	kind         issue.Type     // none where the form does not ask
+	severity     issue.Severity // the same
 }
 
 // change is what the form says of an issue. What those who plan say counts for them alone: the form of others does not hold it.
@@ -367,6 +401,12 @@ func (s sent) change(x *request, f found) issue.Change {
 		return c
 	}
 	c.Confidential, c.AssigneeIDs, c.Labels, c.MilestoneID, c.DueDate = &s.confidential, &s.assignees, &s.labels, &s.milestoneID, &s.due
+	if s.kind != "" {
+		c.Type = &s.kind
+	}
+	if s.severity != "" {
+		c.Severity = &s.severity
+	}
 	if s.locked != locked(f.Issue) {
 		c.DiscussionLocked = &s.locked
 	}
@@ -384,6 +424,12 @@ func readSent(x *request) (s sent, err error) {
 		s.description = &text
 	}
 	var f fault.Fields
+	if kind := issue.Type(get("type")); kind == issue.Plain || kind == issue.Incident {
+		s.kind = kind
+	}
+	if severity := issue.Severity(get("severity")); slices.Contains(severities, severity) {
+		s.severity = severity
+	}
 	if s.assignees, err = people(x, get("assignees"), &f); err != nil {
 		return s, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"stithy/internal/issue"
@@ -14,18 +15,29 @@ import (
 	"stithy/internal/web/page"
 )
 
-// labelParam may be sent several times.
-const labelParam = "label_name[]"
-
 // filter is which issues of a list are shown, as it stands in an address.
 type filter struct {
-	State     string // opened, closed or all
-	Words     string
-	Labels    []string
-	Milestone string // a title, None, Any, Upcoming or Started
-	Author    string // a username
-	Assignee  string // a username after @, none or any
-	Sort      string
+	State        string // opened, closed or all
+	Words        string
+	Labels       []string
+	Milestone    string // a title, None, Any, Upcoming or Started
+	Author       string // a username
+	Assignee     string // a username after @, none or any
+	Confidential string // yes or no
+	Type         string
+	Weight       string
+	Due          string // none, any or a time, as dueWords
+	Not          unwanted
+	Sort         string
+	Problems     []string // what was asked for and not understood
+}
+
+// unwanted is what the issues of a list do not have.
+type unwanted struct {
+	Labels    []string // none of them
+	Milestone string
+	Author    string
+	Assignee  string
 }
 
 // sorting is an order that people choose.
@@ -58,8 +70,13 @@ func readFilter(form url.Values) (filter, error) {
 	if name := cmp.Or(form.Get("assignee_username"), form.Get("assignee_username[]")); name != "" {
 		f.Assignee = "@" + name
 	}
-	if id := strings.ToLower(form.Get("assignee_id")); id == "none" || id == "any" {
-		f.Assignee = id
+	f.assigneeID(strings.ToLower(form.Get("assignee_id")))
+	for _, p := range params {
+		for _, value := range form[p.name] {
+			if value = strings.TrimSpace(value); value != "" {
+				f.set(p.key, value)
+			}
+		}
 	}
 	search := form.Get("search")
 	if len(search) > maxSearch {
@@ -72,10 +89,9 @@ func readFilter(form url.Values) (filter, error) {
 		}
 	}
 	f.Words = strings.Join(words, " ")
-	f.Author = strings.TrimPrefix(f.Author, "@")
-	f.Labels = slices.DeleteFunc(f.Labels, func(name string) bool { return name == "" })
-	slices.Sort(f.Labels)
-	if f.Labels = slices.Compact(f.Labels); len(f.Labels) > maxLabels {
+	f.Author, f.Not.Author, f.Not.Assignee = named(f.Author), named(f.Not.Author), named(f.Not.Assignee)
+	f.Labels, f.Not.Labels = once(f.Labels), once(f.Not.Labels)
+	if len(f.Labels) > maxLabels || len(f.Not.Labels) > maxLabels {
 		return f, fault.WithMessage(fault.BadParams, "The list can be narrowed to %d labels at once.", maxLabels)
 	}
 	if !slices.Contains([]string{"closed", "all"}, f.State) {
@@ -85,6 +101,16 @@ func readFilter(form url.Values) (filter, error) {
 		f.Sort = sortings[0].value
 	}
 	return f, nil
+}
+
+// named is a username without the sign that people write before it.
+func named(name string) string { return strings.TrimPrefix(name, "@") }
+
+// once is names in order, each once.
+func once(names []string) []string {
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // tokens are the words of a search. Spaces between quotes belong to a word.
@@ -107,47 +133,31 @@ func tokens(text string) []string {
 	return slices.DeleteFunc(append(all, word.String()), func(s string) bool { return s == "" })
 }
 
-// take reads a word of the search that is key:value.
-func (f *filter) take(token string) bool {
-	key, value, _ := strings.Cut(token, ":")
-	if value = strings.Trim(value, `"`); value == "" {
-		return false
-	}
-	switch strings.ToLower(key) {
-	case "label":
-		f.Labels = append(f.Labels, strings.TrimPrefix(value, "~"))
-	case "milestone":
-		f.Milestone = strings.TrimPrefix(value, "%")
-	case "author":
-		f.Author = value
-	case "assignee":
-		if f.Assignee = value; !slices.Contains([]string{"none", "any"}, strings.ToLower(value)) {
-			f.Assignee = "@" + strings.TrimPrefix(value, "@")
-		}
-	default:
-		return false
-	}
-	return true
-}
-
 // search is what the field shows: everything that no select of the form does.
 func (f filter) search() string {
 	var parts []string
-	add := func(key, value string) {
-		if strings.ContainsAny(value, " \t") {
-			value = `"` + value + `"`
+	add := func(key, before string, values ...string) {
+		for _, value := range values {
+			if value == "" {
+				continue
+			}
+			if strings.ContainsAny(value, " \t") {
+				value = `"` + value + `"`
+			}
+			parts = append(parts, key+":"+before+value)
 		}
-		parts = append(parts, key+":"+value)
 	}
-	for _, name := range f.Labels {
-		add("label", name)
-	}
-	if f.Milestone != "" {
-		add("milestone", f.Milestone)
-	}
-	if f.Author != "" {
-		add("author", "@"+f.Author)
-	}
+	add("label", "", f.Labels...)
+	add("-label", "", f.Not.Labels...)
+	add("milestone", "", f.Milestone)
+	add("-milestone", "", f.Not.Milestone)
+	add("author", "@", f.Author)
+	add("-author", "@", f.Not.Author)
+	add("-assignee", "@", f.Not.Assignee)
+	add("type", "", f.Type)
+	add("confidential", "", f.Confidential)
+	add("weight", "", f.Weight)
+	add("due", "", f.Due)
 	if f.Words != "" {
 		parts = append(parts, f.Words)
 	}
@@ -167,17 +177,29 @@ func (f filter) query() url.Values {
 	set("milestone_title", f.Milestone, "")
 	set("author_username", f.Author, "")
 	set("assignee", f.Assignee, "")
+	set("confidential", f.Confidential, "")
+	set(typeParam, f.Type, "")
+	set("weight", f.Weight, "")
+	set("due_date", f.Due, "")
+	set("not[milestone_title]", f.Not.Milestone, "")
+	set("not[author_username]", f.Not.Author, "")
+	set("not[assignee_username]", f.Not.Assignee, "")
 	set("sort", f.Sort, sortings[0].value)
 	if len(f.Labels) > 0 {
 		q[labelParam] = f.Labels
+	}
+	if len(f.Not.Labels) > 0 {
+		q[notLabelParam] = f.Not.Labels
 	}
 	return q
 }
 
 // narrowed is by how many things, beside the state.
 func (f filter) narrowed() int {
-	n := len(f.Labels)
-	for _, s := range []string{f.Words, f.Milestone, f.Author, f.Assignee} {
+	n := len(f.Labels) + len(f.Not.Labels)
+	for _, s := range []string{
+		f.Words, f.Milestone, f.Author, f.Assignee, f.Confidential, f.Type, f.Weight, f.Due, f.Not.Milestone, f.Not.Author, f.Not.Assignee,
+	} {
 		if s != "" {
 			n++
 		}
@@ -214,36 +236,81 @@ func (f filter) assignees(me *page.Account) []page.Choice {
 	return all
 }
 
+// labelsOf are labels by name, or whether there are any at all.
+func labelsOf(names []string) ([]string, issue.Presence) {
+	for _, name := range names {
+		if here := presences[strings.ToLower(name)]; here == issue.None || here == issue.Any {
+			return nil, here
+		}
+	}
+	return names, issue.Whatever
+}
+
+// milestoneNamed is a milestone by its title, or which one it is otherwise.
+func milestoneNamed(title string) (*string, issue.Presence) {
+	if title == "" {
+		return nil, issue.Whatever
+	}
+	if here := presences[strings.ToLower(title)]; here != issue.Whatever {
+		return nil, here
+	}
+	return &title, issue.Whatever
+}
+
+// opposite is what is left where something is not wanted: without "none" there is some.
+func opposite(here issue.Presence) issue.Presence {
+	return map[issue.Presence]issue.Presence{issue.None: issue.Any, issue.Any: issue.None}[here]
+}
+
+// match adds what is not wanted.
+func (u unwanted) match(m *issue.Filter) {
+	labels, here := labelsOf(u.Labels)
+	if m.Not.Labels = labels; here != issue.Whatever {
+		m.Label = opposite(here)
+	}
+	title, here := milestoneNamed(u.Milestone)
+	m.Not.Milestone = title
+	if other := opposite(here); other != issue.Whatever {
+		m.InMilestone = other
+	} else {
+		m.Not.InMilestone = here
+	}
+}
+
 var presences = map[string]issue.Presence{"none": issue.None, "any": issue.Any, "upcoming": issue.Upcoming, "started": issue.Started}
 
 // match is the filter as the room knows it, without the state.
 func (f filter) match(ctx context.Context, users *user.Service) (issue.Filter, error) {
-	m := issue.Filter{Search: f.Words}
-	for _, name := range f.Labels {
-		if here := presences[strings.ToLower(name)]; here == issue.None || here == issue.Any {
-			m.Label, m.Labels = here, nil
-			break
-		}
-		m.Labels = append(m.Labels, name)
+	m := issue.Filter{Search: unquoted(f.Words), Type: issue.Type(f.Type), Due: f.Due}
+	if f.Due == "none" {
+		m.Due = "0"
 	}
-	if here := presences[strings.ToLower(f.Milestone)]; here != issue.Whatever {
-		m.InMilestone = here
-	} else if f.Milestone != "" {
-		m.Milestone = &f.Milestone
+	if f.Confidential != "" {
+		m.Confidential = new(f.Confidential == "yes")
 	}
-	person := func(name string, ids *[]int64) error {
+	if n, err := strconv.Atoi(f.Weight); err == nil {
+		m.Weight = &n
+	}
+	m.Labels, m.Label = labelsOf(f.Labels)
+	m.Milestone, m.InMilestone = milestoneNamed(f.Milestone)
+	f.Not.match(&m)
+	person := func(name string, ids *[]int64) (known bool, err error) {
 		u, err := users.FindByUsername(ctx, name)
 		if fault.Is(err, fault.NotFound) {
-			m.NobodyKnown = true
-			return nil
+			return false, nil
 		}
 		if err == nil {
 			*ids = []int64{u.ID}
 		}
+		return true, err
+	}
+	wanted := func(name string, ids *[]int64) error {
+		known, err := person(name, ids)
+		m.NobodyKnown = m.NobodyKnown || !known
 		return err
 	}
 	if f.Author != "" {
-		if err := person(f.Author, &m.AuthorIDs); err != nil {
+		if err := wanted(f.Author, &m.AuthorIDs); err != nil {
 			return m, err
 		}
 	}
@@ -252,7 +319,19 @@ func (f filter) match(ctx context.Context, users *user.Service) (issue.Filter, e
 	case "none", "any":
 		m.Assigned = presences[strings.ToLower(f.Assignee)]
 	default:
-		return m, person(strings.TrimPrefix(f.Assignee, "@"), &m.AssigneeIDs)
+		if err := wanted(named(f.Assignee), &m.AssigneeIDs); err != nil {
+			return m, err
+		}
+	}
+	if f.Not.Author != "" {
+		if _, err := person(f.Not.Author, &m.Not.AuthorIDs); err != nil {
+			return m, err
+		}
+	}
+	if f.Not.Assignee != "" {
+		if _, err := person(f.Not.Assignee, &m.Not.AssigneeIDs); err != nil {
+			return m, err
+		}
 	}
 	return m, nil
 }

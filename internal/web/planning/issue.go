@@ -30,6 +30,9 @@ type issueBody struct {
 	Edit          page.URL
 	Description   []byte // HTML
 	Tasks         string
+	Checklist     *page.Form // ticks tasks, for those who may
+	Kind          *kindMark
+	Linked        linkedBody
 	Reactions     *reactions
 	Entries       []entry
 	Pager         page.Pager
@@ -48,7 +51,11 @@ type sideBody struct {
 	Progress    *progress
 	Due         *page.DisplayTime
 	Overdue     bool
+	Severity    *kindMark // of an incident
 	Time        string
+	Estimate    *page.Form // and the next two, for those who may
+	Spend       *page.Form
+	Move        *page.Form
 	Weight      string
 	ShowsWeight bool
 	Secret      string // who can see it
@@ -57,6 +64,36 @@ type sideBody struct {
 	Mark        *page.Form // puts it on one's list of to-dos
 	Subscribed  bool
 	Edit        page.URL
+}
+
+// kindMark says what an issue is that is no plain one, and how bad.
+type kindMark struct {
+	Text string
+	Tone ui.Tone
+}
+
+var (
+	severities    = []issue.Severity{"critical", "high", "medium", "low", issue.Unknown}
+	severityWords = map[issue.Severity]string{
+		"critical": "Critical · S1", "high": "High · S2", "medium": "Medium · S3", "low": "Low · S4", issue.Unknown: "Unknown",
+	}
+	severityTones = map[issue.Severity]ui.Tone{"critical": ui.Bad, "high": ui.Bad, "medium": ui.Warn, "low": ui.Plain, issue.Unknown: ui.Plain}
+)
+
+func kindOf(i *issue.Issue) *kindMark {
+	switch i.Type {
+	case issue.Incident:
+		mark := &kindMark{"Incident", severityTones[i.Severity]}
+		if i.Severity != issue.Unknown {
+			mark.Text += ", " + string(i.Severity)
+		}
+		return mark
+	case issue.Task:
+		return &kindMark{"Task", ui.Plain}
+	case issue.TestCase:
+		return &kindMark{"Test case", ui.Plain}
+	}
+	return nil
 }
 
 // found is an issue in the project of the request, as its reader may use it.
@@ -99,11 +136,11 @@ func showIssue(x *request) error {
 			return err
 		}
 	}
-	return issuePage(x, f, http.StatusOK, nil)
+	return issuePage(x, f, http.StatusOK, refusals{})
 }
 
-// issuePage shows an issue, with a comment that was refused if there is one.
-func issuePage(x *request, f found, code int, refused *page.Form) error {
+// issuePage shows an issue, with a form that was refused if there is one.
+func issuePage(x *request, f found, code int, refused refusals) error {
 	shown, err := x.deps.Issues.Beside(x.Context(), x.Actor, x.Project, *f.Issue)
 	if err != nil {
 		return err
@@ -115,7 +152,12 @@ func issuePage(x *request, f found, code int, refused *page.Form) error {
 	if err := body.timeline(x, f); err != nil {
 		return err
 	}
-	if body.Comment = newCommentForm(x, f, refused); body.Comment == nil && f.rights.Edit {
+	body.Side.acts(x, f, refused)
+	if body.Linked, err = linked(x, f, refused.link); err != nil {
+		return err
+	}
+	body.Checklist = checklist(x, f, refused.tasks)
+	if body.Comment = newCommentForm(x, f, refused.comment); body.Comment == nil && f.rights.Edit {
 		body.State = stateButton(x, f)
 	}
 	l := x.Layout(f.Title+" ("+body.Number+")", issuesPath)
@@ -127,7 +169,7 @@ func newIssueBody(x *request, f found, b *issue.Beside) (body issueBody, err err
 	body = issueBody{
 		Title: b.Title, Number: fmt.Sprintf("#%d", b.IID), Status: statusOf(b.Closed), Confidential: b.Confidential,
 		Locked: locked(f.Issue), Author: personOf(b.Author), When: x.Time(&b.CreatedAt), Comments: counted(b.NotesCount, "comment"),
-		MovedAway: b.MovedToID != nil,
+		MovedAway: b.MovedToID != nil, Kind: kindOf(f.Issue),
 	}
 	if b.Closed {
 		body.ClosedAt = x.Time(b.ClosedAt)
@@ -175,6 +217,9 @@ func newSide(x *request, f found, b *issue.Beside) (side sideBody, err error) {
 	}
 	if locked(f.Issue) {
 		side.Lock = "Locked: members of the project"
+	}
+	if f.Type == issue.Incident {
+		side.Severity = &kindMark{severityWords[f.Severity], severityTones[f.Severity]}
 	}
 	if f.rights.Plan {
 		side.Edit = x.Link(f.path(x, "/edit"))

@@ -30,7 +30,8 @@ type issuesBody struct {
 	Assignees []page.Choice
 	Sorts     []page.Choice
 	States    []stateLink
-	Narrowed  string // by how many filters
+	Problems  []string // what of the filter was not understood
+	Narrowed  string   // by how many filters
 	Clear     page.URL
 	Issues    []issueRow
 	Pager     page.Pager
@@ -53,6 +54,7 @@ type issueRow struct {
 	Number       string
 	Status       ui.Status
 	Confidential bool
+	Kind         *kindMark
 	Labels       []labelBadge
 	Milestone    *milestoneLink
 	Comments     int
@@ -128,6 +130,7 @@ func (d Deps) issues(x *page.Request, in issue.Scope, path string) (body issuesB
 	if err != nil {
 		return body, err
 	}
+	f.tellUnknown(x.Form)
 	req, err := f.part(x)
 	if err != nil {
 		return body, err
@@ -154,7 +157,7 @@ func (d Deps) issues(x *page.Request, in issue.Scope, path string) (body issuesB
 func newIssuesBody(x *page.Request, f filter, path string, counts issue.Counts) issuesBody {
 	body := issuesBody{
 		Action: x.Link(path), Search: f.search(), Assignees: f.assignees(x.Account), Sorts: f.sorts(), States: states(x, f, path, counts),
-		None: "No issue matches. Try other words, or fewer filters.", Clear: x.Link(path),
+		None: "No issue matches. Try other words, or fewer filters.", Clear: x.Link(path), Problems: f.Problems,
 	}
 	if f.State != "opened" {
 		body.State = f.State
@@ -267,7 +270,7 @@ func (d Deps) rows(x *page.Request, known *project.Project, path string, issues 
 func newRow(x *page.Request, b *issue.Beside, several bool, path string) issueRow {
 	row := issueRow{
 		URL: x.Link(issuePath(b.Project, b.IID)), Title: b.Title, Number: fmt.Sprintf("#%d", b.IID), Status: statusOf(b.Closed),
-		Confidential: b.Confidential, Labels: badges(x, path, b.Labels), Comments: b.NotesCount, Upvotes: b.Upvotes, Downvotes: b.Downvotes,
+		Confidential: b.Confidential, Kind: kindOf(&b.Issue), Labels: badges(x, path, b.Labels), Comments: b.NotesCount, Upvotes: b.Upvotes, Downvotes: b.Downvotes,
 		Author: personOf(b.Author), When: x.Time(&b.CreatedAt), Milestone: milestoneOf(x, b),
 	}
 	if several {

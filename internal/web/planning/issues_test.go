@@ -116,6 +116,100 @@ func TestTheListIsNarrowedByWhatAnAddressSays(t *testing.T) {
 	}
 }
 
+func TestTheListIsNarrowedByWhatIssuesAreAndAreNot(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, "STITHY_INSTANCE_TIER=premium")
+	dev := w.people[access.Developer]
+	now := w.Now().UTC()
+	w.open(t, issue.Draft{Title: "First door", Labels: []string{"bug", "to do"}, Confidential: true, Weight: new(3), DueDate: new(now.AddDate(0, 0, -2))})
+	w.open(t, issue.Draft{Title: "Second window", Labels: []string{"bug"}, AssigneeIDs: []int64{dev.ID}, DueDate: &now})
+	w.open(t, issue.Draft{Title: "Third roof", Type: issue.Incident})
+	b := w.in(t, access.Reporter)
+	for query, want := range map[string]string{
+		"confidential=yes":        "First",
+		"confidential=no":         "Second Third",
+		"search=confidential:yes": "First",
+		"type[]=incident":         "Third",
+		"type=issue":              "First Second",
+		"search=type:incident":    "Third",
+		"weight=3":                "First",
+		"search=weight:4":         "",
+		"due_date=0":              "Third",
+		"due_date=any":            "First Second",
+		"due_date=today":          "Second",
+		"search=due:overdue":      "First",
+		"search=due:none":         "Third",
+		"not[label_name][]=bug":   "Third",
+		"not[label_name][]=to+do": "Second Third",
+		"search=" + url.QueryEscape(`-label:"to do"`):                  "Second Third",
+		"search=" + url.QueryEscape(`label:~"to do"`):                  "First",
+		"not[label_name][]=None":                                       "First Second",
+		"not[author_username]=stranger":                                "First Second Third",
+		"not[author_username]=" + w.people[access.Maintainer].Username: "",
+		"not[author_username]=nobody-at-all":                           "First Second Third",
+		"not[assignee_username]=" + dev.Username:                       "First Third",
+		"not[assignee_username][]=" + dev.Username:                     "First Third",
+		"search=-assignee:@" + dev.Username:                            "First Third",
+		"not[milestone_title]=2.5":                                     "First Second Third",
+		"not[milestone_title]=None":                                    "",
+		"assignee_id=0":                                                "First Third",
+		"search=" + url.QueryEscape("-label:idea type:issue window"):   "Second",
+	} {
+		s := b.shows(issues + "?" + query)
+		var got []string
+		for _, word := range []string{"First", "Second", "Third"} {
+			if s.says(">" + word + " ") {
+				got = append(got, word)
+			}
+		}
+		if strings.Join(got, " ") != want || s.says("Unknown filter") {
+			t.Errorf("%s: %v", query, got)
+		}
+	}
+	s := b.shows(issues + "?not[label_name][]=to+do&not[author_username]=x&not[assignee_username]=y&not[milestone_title]=2.5&type[]=incident&confidential=no&weight=3&due_date=0")
+	if !s.says(`value="-label:"to do" -milestone:2.5 -author:@x -assignee:@y type:incident confidential:no weight:3 due:none"`, "8 filters") {
+		t.Error("the field does not hold what was asked for", s.text)
+	}
+	if !s.says("state=closed", "due_date=none", "not%5Blabel_name%5D%5B%5D=to+do") {
+		t.Error("the other states lose the filter")
+	}
+}
+
+func TestAFilterThatIsNotKnownIsSaidAboveTheList(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.open(t, issue.Draft{Title: "Mend colour:red doors"})
+	w.open(t, issue.Draft{Title: "Paint them"})
+	b := w.anonymous(t)
+	for query, want := range map[string]string{
+		"search=colour:red":        "Unknown filter “colour:red”: it was searched for as a word.",
+		"search=due:soon":          "Unknown filter “due:soon”: due takes none, any, today",
+		"confidential=maybe":       "confidential takes yes or no",
+		"weight=heavy":             "weight takes a number",
+		"type[]=bug":               "type takes issue, incident or task",
+		"type[]=issue&type[]=task": "one type at a time",
+		"my_reaction_emoji=tada":   "Unknown filter “my_reaction_emoji” in the address",
+		"not[weight]=3":            "Unknown filter “not[weight]” in the address",
+		"assignee_id=5":            "name the person",
+		"scope=assigned_to_me":     "Unknown filter “scope” in the address",
+	} {
+		if s := b.shows(issues + "?" + query); !s.says(want, `class="notice warn"`) {
+			t.Errorf("%s: it does not say %q", query, want)
+		}
+	}
+	for _, query := range []string{"search=" + url.QueryEscape(`"colour:red"`), "search=std::vector", "search=https://example.com/x", "search=12:30", "scope=all&utf8=x&state=opened"} {
+		if s := b.shows(issues + "?" + query); s.says("Unknown filter") {
+			t.Errorf("%s: %s", query, s.text)
+		}
+	}
+	if s := b.shows(issues + "?search=" + url.QueryEscape(`"colour:red"`)); !s.says("Mend colour:red doors") || s.says("Paint them") {
+		t.Error("words between quotes are not found")
+	}
+	if s := w.in(t, access.Guest).shows("/house/tool/-/boards?search=colour:red"); !s.says("Unknown filter “colour:red”") {
+		t.Error("a board does not say it")
+	}
+}
+
 var onward = regexp.MustCompile(`rel="next" href="([^"]+)"`)
 
 func TestTheListIsTurnedByCursorAndKeepsItsFilter(t *testing.T) {

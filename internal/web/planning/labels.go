@@ -1,8 +1,10 @@
 package planning
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -164,10 +166,35 @@ func createLabel(x *ownerRequest) error {
 		return x.Done(x.at(labelsPath), "Label created.")
 	}
 	form := x.NewForm(x.at(labelsPath), "Create label", x.labelFields(nil)...)
-	if err := x.Refuse(form, err); err != nil {
+	if err := x.Refuse(form, labelWords(err)); err != nil {
 		return err
 	}
 	return showLabelForm(x, http.StatusUnprocessableEntity, "New label", form)
+}
+
+// labelWords replaces the API's wording of what is wrong with a label, which clients know, by a text for people.
+func labelWords(err error) error {
+	e, shown := fault.Of(err)
+	if !shown || len(e.Fields) == 0 {
+		return err
+	}
+	said := map[string]string{
+		"title is invalid":                 "Name cannot hold a comma, which stands between names of labels. Leave it out.",
+		"title can't be blank":             "Name is empty. Write what the label is about, as “bug”.",
+		"color must be a valid color code": "Colour is neither #rrggbb, as #cc3311, nor the name of a colour, as “crimson”.",
+	}
+	blank := slices.Contains(e.Fields["title"], "can't be blank")
+	var f fault.Fields
+	for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
+		for _, text := range e.Fields[name] {
+			if words := said[name+" "+text]; words == "" {
+				f.Add(name, "%s", text)
+			} else if !blank || name != "title" || text == "can't be blank" {
+				f.Add(name, "%s", words)
+			}
+		}
+	}
+	return f.Err()
 }
 
 // findLabel reads the label that the path names, of the project or group itself.
@@ -215,7 +242,7 @@ func updateLabel(x *ownerRequest) error {
 		return x.Done(x.at(labelsPath), "Label saved.")
 	}
 	form := x.NewForm(labelPath(x, l), "Save", x.labelFields(l)...)
-	if err := x.Refuse(form, err); err != nil {
+	if err := x.Refuse(form, labelWords(err)); err != nil {
 		return err
 	}
 	return showLabelForm(x, http.StatusUnprocessableEntity, "Edit label", form)

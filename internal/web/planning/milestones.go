@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"stithy/internal/group"
 	"stithy/internal/issue"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
@@ -35,6 +36,8 @@ func milestoneRoutes() []ownerRoute {
 		{route: "GET /-/milestones/{id}/edit", needs: toAdminMilestones, do: editMilestone},
 		{route: "POST /-/milestones/{id}/close", needs: toAdminMilestones, do: closeMilestone},
 		{route: "POST /-/milestones/{id}/reopen", needs: toAdminMilestones, do: reopenMilestone},
+		{route: "POST /-/milestones/{id}/promote", needs: toAdminMilestones, do: promoteMilestone},
+		{route: "POST /-/milestones/{id}/delete", needs: toAdminMilestones, do: deleteMilestone},
 	}
 }
 
@@ -84,6 +87,8 @@ type milestoneBody struct {
 	None        string
 	Edit        page.URL
 	State       *page.Form
+	Promote     *page.Form
+	Delete      *page.Form
 }
 
 func milestoneStatus(s milestone.State, expired bool) ui.Status {
@@ -205,10 +210,57 @@ func showMilestone(x *ownerRequest) error {
 		if body.State = x.Button(path+"/close", "Close milestone", page.Secondary, ""); m.State == milestone.Closed {
 			body.State = x.Button(path+"/reopen", "Reopen milestone", page.Secondary, "")
 		}
+		body.Delete = x.Button(path+"/delete", "Delete", page.Danger, "milestone").
+			AskFirst("The milestone goes at once. Its issues stay, without a milestone. This cannot be undone.")
+		if may, err := x.mayPromote(); err != nil {
+			return err
+		} else if may {
+			body.Promote = x.Button(path+"/promote", "Promote to group", page.Secondary, "").
+				AskFirst("The milestone becomes one of the group " + x.owner.Project.NamespaceFullPath +
+					". Milestones of the same title in its other projects become one with it. This cannot be undone.")
+		}
 	}
 	l := x.layout(m.Title, milestonesPath)
 	l.Facts, l.Actions = milestoneFacts(body), milestoneActions(body)
 	return x.Show(http.StatusOK, l, milestonePage(body))
+}
+
+// mayPromote reports whether the actor may make a milestone of the project one of its group.
+func (x *ownerRequest) mayPromote() (bool, error) {
+	p := x.owner.Project
+	if p == nil || p.NamespaceKind != string(group.Shared) {
+		return false, nil
+	}
+	g, err := x.deps.Groups.Find(x.Context(), x.Actor, p.NamespaceID)
+	if fault.Is(err, fault.NotFound) {
+		return false, nil
+	}
+	return err == nil && access.Holds(x.Actor, access.AdminGroupMilestones, g.Target()), err
+}
+
+func promoteMilestone(x *ownerRequest) error {
+	m, err := x.findMilestone()
+	if err != nil {
+		return err
+	}
+	if x.owner.Project == nil {
+		return fault.New(fault.NotFound)
+	}
+	if err := x.deps.Milestones.Promote(x.Context(), x.Actor, x.owner, m.ID); err != nil {
+		return err
+	}
+	return x.Done(x.at(milestonesPath), "The milestone is one of the group now.")
+}
+
+func deleteMilestone(x *ownerRequest) error {
+	m, err := x.findMilestone()
+	if err != nil {
+		return err
+	}
+	if err := x.deps.Milestones.Delete(x.Context(), x.Actor, x.owner.Entity, m.ID); err != nil {
+		return err
+	}
+	return x.Done(x.at(milestonesPath), "Milestone deleted. Its issues have none any more.")
 }
 
 // milestone is a milestone with one page of the issues that are to be done for it.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"stithy/internal/board"
+	"stithy/internal/group"
 	"stithy/internal/issue"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
@@ -14,9 +15,11 @@ import (
 	"stithy/internal/milestone"
 	"stithy/internal/note"
 	"stithy/internal/owner"
+	"stithy/internal/project"
 	"stithy/internal/setting"
 	"stithy/internal/template"
 	"stithy/internal/todo"
+	"stithy/internal/upload"
 	"stithy/internal/user"
 	"stithy/internal/web/grouppage"
 	"stithy/internal/web/page"
@@ -35,6 +38,9 @@ type Deps struct {
 	Boards     *board.Service
 	Todos      *todo.Service
 	Markdown   *markdown.Service
+	Projects   *project.Service
+	Groups     *group.Service
+	Uploads    *upload.Service
 	Settings   *setting.Service
 }
 
@@ -48,8 +54,8 @@ const (
 func ProjectPages(d Deps) []projectpage.Page {
 	nav := func(title string) page.Nav { return page.Nav{List: projectpage.Issues, Title: title} }
 	issues := []projectpage.Page{
-		{Route: "GET /-/issues", Needs: access.ReadIssues, Do: d.do(showIssues), Many: []string{labelParam}, Nav: nav("List")},
-		{Route: "POST /-/issues", Needs: access.CreateIssues, Do: d.do(createIssue), Many: []string{"labels"}},
+		{Route: "GET /-/issues", Needs: access.ReadIssues, Do: d.do(showIssues), Many: manyParams, Nav: nav("List")},
+		{Route: "POST /-/issues", Needs: access.CreateIssues, Do: d.do(createIssue), Many: []string{"labels"}, File: true},
 		{Route: "GET /-/issues/new", Needs: access.CreateIssues, Do: d.do(newIssue)},
 		{Route: "GET /-/issues/{id}", Needs: access.ReadIssues, Do: d.do(showIssue)},
 		{Route: "POST /-/issues/{id}", Needs: access.EditIssues, Do: d.do(updateIssue), Many: []string{"labels"}},
@@ -60,8 +66,14 @@ func ProjectPages(d Deps) []projectpage.Page {
 		{Route: "POST /-/issues/{id}/subscribe", Needs: access.SubscribeToIssues, Do: d.do(subscribe)},
 		{Route: "POST /-/issues/{id}/unsubscribe", Needs: access.SubscribeToIssues, Do: d.do(unsubscribe)},
 		{Route: "POST /-/issues/{id}/todo", Needs: access.MarkIssues, Do: d.do(markIssue)},
+		{Route: "POST /-/issues/{id}/links", Needs: access.PlanIssues, Do: d.do(addLink)},
+		{Route: "POST /-/issues/{id}/links/{link}/delete", Needs: access.PlanIssues, Do: d.do(removeLink)},
+		{Route: "POST /-/issues/{id}/estimate", Needs: access.PlanIssues, Do: d.do(estimate)},
+		{Route: "POST /-/issues/{id}/spend", Needs: access.PlanIssues, Do: d.do(spend)},
+		{Route: "POST /-/issues/{id}/move", Needs: access.CreateIssues, Do: d.do(moveIssue)},
+		{Route: "POST /-/issues/{id}/tasks", Needs: access.EditIssues, Do: d.do(tickTasks), Many: []string{"done"}},
 		{Route: "POST /-/issues/{id}/react", Needs: access.AwardEmoji, Do: d.do(react)},
-		{Route: "POST /-/issues/{id}/notes", Needs: access.CreateNotes, Do: d.do(comment)},
+		{Route: "POST /-/issues/{id}/notes", Needs: access.CreateNotes, Do: d.do(comment), File: true},
 		{Route: "GET /-/issues/{id}/notes/{note}", Needs: access.ReadNotes, Do: d.do(showNote)},
 		{Route: "POST /-/issues/{id}/notes/{note}", Needs: access.EditNotes, Do: d.do(updateNote)},
 		{Route: "GET /-/issues/{id}/notes/{note}/edit", Needs: access.EditNotes, Do: d.do(editNote)},
@@ -78,7 +90,7 @@ func ProjectPages(d Deps) []projectpage.Page {
 // GroupPages are the pages about a group.
 func GroupPages(d Deps) []grouppage.Page {
 	issues := grouppage.Page{
-		Route: "GET /-/issues", Do: d.doInGroup(showGroupIssues), Many: []string{labelParam},
+		Route: "GET /-/issues", Do: d.doInGroup(showGroupIssues), Many: manyParams,
 		Nav: page.Nav{Title: "Issues", Icon: ui.IconIssue},
 	}
 	return slices.Concat([]grouppage.Page{issues}, groupPages(d, boardRoutes()), groupPages(d, milestoneRoutes()), groupPages(d, labelRoutes()))

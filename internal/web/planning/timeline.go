@@ -1,12 +1,14 @@
 package planning
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -253,8 +255,39 @@ func (t *timelineView) who(id *int64) int64 {
 
 // systemNote is what the instance wrote about a change.
 func (t *timelineView) systemNote(n *note.Note) (*eventBody, error) {
-	html, err := prose(t.x, n.Body)
-	return &eventBody{ID: anchor(n), Icon: ui.IconEdit, Who: t.name(n.AuthorID), Body: html, When: t.x.Time(&n.CreatedAt)}, err
+	body := n.Body
+	if endsInIssue.MatchString(body) {
+		body += "+" // with its title
+	}
+	html, err := prose(t.x, body)
+	return &eventBody{ID: anchor(n), Icon: iconOf(n.Body), Who: t.name(n.AuthorID), Body: html, When: t.x.Time(&n.CreatedAt)}, err
+}
+
+// endsInIssue is of a text that ends in the number of an issue.
+var endsInIssue = regexp.MustCompile(`#[1-9][0-9]*$`)
+
+// noteIcons are what notes of the instance are shown with, by how they begin. The first that fits counts.
+var noteIcons = []struct {
+	begins string
+	icon   ui.IconPath
+}{
+	{"assigned to", ui.IconUser}, {"unassigned", ui.IconUser}, {"marked the checklist item", ui.IconTodo}, {"made the issue confidential", ui.IconLock},
+	{"made the issue visible", ui.IconEye}, {"locked", ui.IconLock}, {"unlocked", ui.IconLock}, {"changed due date", ui.IconCalendar},
+	{"removed due date", ui.IconCalendar}, {"changed time estimate", ui.IconClock}, {"removed time", ui.IconClock}, {"added ", ui.IconClock},
+	{"subtracted ", ui.IconClock}, {"changed weight", ui.IconChart}, {"removed the weight", ui.IconChart}, {"mentioned in commit", ui.IconCommit},
+	{"mentioned in", ui.IconComment}, {"marked", ui.IconLink}, {"removed the relation", ui.IconLink}, {"moved", ui.IconRight}, {"cloned", ui.IconFork},
+	{"changed health status", ui.IconMonitor}, {"removed health status", ui.IconMonitor}, {"changed the severity", ui.IconWarning},
+	{"changed type", ui.IconIssue}, {"promoted", ui.IconIssue},
+}
+
+// iconOf is the icon of a note that the instance wrote.
+func iconOf(body string) ui.IconPath {
+	for _, known := range noteIcons {
+		if strings.HasPrefix(body, known.begins) {
+			return known.icon
+		}
+	}
+	return ui.IconEdit
 }
 
 func anchor(n *note.Note) string { return "note_" + strconv.FormatInt(n.ID, 10) }
@@ -305,16 +338,16 @@ func (t *timelineView) note(n *note.Note) (noteBody, error) {
 type commentForm struct {
 	*page.Form
 	Me       person
-	Internal bool   // may be asked for
 	Then     string // "close" or "reopen", if the reader may
 	ThenText string
+	ThenURL  page.URL // says the same: what stands behind a file in a form is not read
 }
 
 func newCommentForm(x *request, f found, refused *page.Form) *commentForm {
 	if x.Account == nil || !x.May(access.CreateNotes) || !note.MayComment(x.Actor, f.at(x)) {
 		return nil
 	}
-	c := &commentForm{Form: refused, Me: person{x.Account.Name, x.Account.Username}, Internal: x.May(access.ReadInternalNotes)}
+	c := &commentForm{Form: refused, Me: person{x.Account.Name, x.Account.Username}}
 	if c.Form == nil {
 		c.Form = blankComment(x, f)
 	}
@@ -322,12 +355,20 @@ func newCommentForm(x *request, f found, refused *page.Form) *commentForm {
 		if c.Then, c.ThenText = "close", "Close issue"; f.Closed {
 			c.Then, c.ThenText = "reopen", "Reopen issue"
 		}
+		c.ThenURL = address(x.Request.Request, f.path(x, "/notes"), url.Values{"then": {c.Then}})
 	}
 	return c
 }
 
 func blankComment(x *request, f found) *page.Form {
-	return x.NewForm(f.path(x, "/notes"), "Comment", page.Field{Name: "note", Label: "Comment", Type: page.Textarea})
+	form := x.NewForm(f.path(x, "/notes"), "Comment", page.Field{Name: "note", Label: "Comment", Type: page.Textarea})
+	if x.May(access.ReadInternalNotes) {
+		form.Fields = append(form.Fields, page.Field{
+			Name: "internal", Label: "Internal note", Type: page.Checkbox, Hint: "Only reporters of the project can read it.",
+		})
+	}
+	form.Fields = append(form.Fields, fileField(x, "attach")...)
+	return form
 }
 
 // comment says something about an issue, or in reply to something, and closes or reopens it if it was sent by that button.
@@ -336,14 +377,17 @@ func comment(x *request) error {
 	if err != nil {
 		return err
 	}
-	text, then := x.Form.Get("note"), x.Form.Get("then")
-	if strings.TrimSpace(text) == "" && then != "" {
+	then := cmp.Or(x.Form.Get("then"), x.R.URL.Query().Get("then"))
+	if x.File == nil && strings.TrimSpace(x.Form.Get("note")) == "" && then != "" {
 		return setState(x, then == "close")
 	}
 	if err := page.Within(x.Request.Request, "notes_create"); err != nil {
 		return err
 	}
-	d := note.Draft{Body: text, Internal: x.Form.Get("internal") != ""}
+	if err := attach(x, "note"); err != nil {
+		return refuseComment(x, f, err)
+	}
+	d := note.Draft{Body: x.Form.Get("note"), Internal: x.Form.Get("internal") != ""}
 	if id := x.Form.Get("discussion"); id != "" {
 		if d.Discussion, err = hex.DecodeString(id); err != nil {
 			return fault.New(fault.NotFound)
@@ -351,11 +395,7 @@ func comment(x *request) error {
 	}
 	said, err := x.deps.Notes.Create(x.Context(), x.Actor, f.at(x), d)
 	if err != nil {
-		form := blankComment(x, f)
-		if err := x.Refuse(form, wordsOf(err)); err != nil {
-			return err
-		}
-		return issuePage(x, f, http.StatusUnprocessableEntity, form)
+		return refuseComment(x, f, err)
 	}
 	if then != "" {
 		if _, err := x.deps.Issues.Update(x.Context(), x.Actor, x.Project, f.IID, issue.Change{Close: new(then == "close")}); err != nil {
@@ -366,6 +406,15 @@ func comment(x *request) error {
 		return x.Done(f.path(x, ""), strings.Join(said.Commands.Summary, " "))
 	}
 	return toNote(x, f, said.Note)
+}
+
+// refuseComment shows the page again, with what was written and why it was not taken.
+func refuseComment(x *request, f found, why error) error {
+	form := blankComment(x, f)
+	if err := x.Refuse(form, wordsOf(why)); err != nil {
+		return err
+	}
+	return issuePage(x, f, http.StatusUnprocessableEntity, refusals{comment: form})
 }
 
 // wordsOf replaces the API's wording of a rejected note, which clients know, by a text for people.
