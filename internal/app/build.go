@@ -38,6 +38,7 @@ import (
 	"stithy/internal/mention"
 	"stithy/internal/milestone"
 	"stithy/internal/note"
+	"stithy/internal/notification"
 	"stithy/internal/oauth"
 	"stithy/internal/pipeline"
 	"stithy/internal/platform/blob"
@@ -114,6 +115,8 @@ type App struct {
 	Schedules    *schedule.Service
 	Dispatch     *dispatch.Service
 	Audit        *audit.Service
+
+	Notifications *notification.Service
 
 	metrics   *telemetry.Metrics
 	paths     *gitpath.Service
@@ -260,6 +263,9 @@ func Assemble(p Parts) (*App, error) {
 	a.Badges = badge.New(badge.Deps{
 		DB: db, Bus: events, Projects: a.Projects, Owners: a.Owners, Repositories: a.Repositories, Clock: now,
 	})
+	a.Notifications = notification.New(notification.Deps{
+		DB: db, Users: a.Users, Groups: a.Groups, Projects: a.Projects, Owners: a.Owners, Clock: now,
+	})
 	a.Runners = runner.New(runner.Deps{
 		DB: db, Bus: events, Box: box, Settings: a.Settings, Groups: a.Groups, Projects: a.Projects, Clock: now, Log: log,
 		ExternalURL: base, Names: names,
@@ -308,6 +314,7 @@ func (a *App) Endpoints() []httpapi.Endpoint {
 		a.Settings, a.Users, a.Tokens, a.Variables, a.Groups, a.Projects, a.Members, a.Protection, a.Bots, a.DeployTokens, a.OAuth,
 		a.Repositories, a.DeployKeys, a.Changelogs, a.Uploads, a.Markdown, a.LFS, a.Runners, a.Pipelines, a.Schedules, a.Dispatch,
 		a.Labels, a.Milestones, a.Templates, a.Issues, a.Notes, a.Boards, a.Mentions, a.Todos, a.Badges, a.Wikis, a.Snippets,
+		a.Notifications,
 	} {
 		all = append(all, room.Endpoints()...)
 	}

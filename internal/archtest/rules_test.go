@@ -46,7 +46,7 @@ var floors = [][]string{
 	{"bot", "deploytoken", "oauth", "repository"},
 	{"changelog", "lfs", "deploykey", "template", "upload"},
 	{"artifact", "runner", "variable"},
-	{"badge", "label", "milestone", "snippet"},
+	{"badge", "label", "milestone", "notification", "snippet"},
 	{"issue"},
 	{"markdown"},
 	{"board", "note", "wiki"},

@@ -18,6 +18,8 @@ const (
 	sqlInTree    = `select ` + Columns + `, 0 as role from namespaces n where n.id = $1 and not n.removal`
 	sqlLock      = sqlInTree + ` for no key update`
 	sqlSeesBelow = `select ` + grant.SeesBelow + ` from namespaces n where n.id = $3`
+	sqlAmong     = `select ` + withRole + ` from namespaces n where n.id = any($3::bigint[]) and n.kind = 'group' and not n.removal`
+	sqlWaysAmong = `select n.id from namespaces n where n.id = any($3::bigint[]) and not n.removal and ` + grant.SeesBelow
 	sqlRoles     = `select n.id, ` + grant.NamespaceRole + ` as role from namespaces n where n.id = any($3::bigint[])`
 
 	// sqlWalk follows a path segment by segment, former ones too, each by one

@@ -79,6 +79,29 @@ func (s *Service) Find(ctx context.Context, a access.Actor, id int64) (*Group, e
 	return g, nil
 }
 
+// Among reads those of some groups that the actor, who is signed in, sees, by id.
+func (s *Service) Among(ctx context.Context, a access.Actor, ids []int64) (map[int64]*Group, error) {
+	rows, err := postgres.All[Group](ctx, s.deps.DB, sqlAmong, a.ID(), s.today(), ids)
+	seen, hidden := make(map[int64]*Group, len(rows)), map[int64]*Group{}
+	var rest []int64
+	for i := range rows {
+		if g := &rows[i]; access.Sees(a, g.Target()) {
+			seen[g.ID] = g
+		} else {
+			hidden[g.ID], rest = g, append(rest, g.ID)
+		}
+	}
+	if err != nil || len(rest) == 0 {
+		return seen, err
+	}
+	ways, err := postgres.Values[int64](ctx, s.deps.DB, sqlWaysAmong, a.ID(), s.today(), rest)
+	for _, id := range ways {
+		hidden[id].Role = access.MinimalAccess // as in Find
+		seen[id] = hidden[id]
+	}
+	return seen, err
+}
+
 // FindByRef reads a group by id or full path. Former paths do not count.
 func (s *Service) FindByRef(ctx context.Context, a access.Actor, ref string) (*Group, error) {
 	g, err := s.NamespaceByRef(ctx, a, ref)

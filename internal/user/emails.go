@@ -102,6 +102,29 @@ func (s *Service) RemoveEmail(ctx context.Context, by access.Actor, userID, id i
 	})
 }
 
+// HoldVerified finds an address, however it is spelled, among those that an account may be mailed at: the primary one, and the secondary ones that are
+// confirmed. It returns its normal form, and keeps the account from giving it up until the transaction ends. It is empty for any other address.
+func HoldVerified(ctx context.Context, tx pgx.Tx, userID int64, address string) (string, error) {
+	_, normal, ok := parseAddress(address)
+	if !ok {
+		return "", nil
+	}
+	held, err := postgres.One[struct {
+		Primary   string
+		Confirmed bool
+	}](ctx, tx, sqlHoldAddress, userID, normal)
+	if errors.Is(err, postgres.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if _, primary, _ := parseAddress(held.Primary); primary != normal && !held.Confirmed {
+		return "", nil
+	}
+	return normal, nil
+}
+
 // forgetAddress stops showing, committing with and waiting for an address.
 func (s *Service) forgetAddress(ctx context.Context, tx pgx.Tx, u *User, e Email) error {
 	shown, commits, waiting := e.is(u.PublicEmail), e.is(u.CommitEmail), u.UnconfirmedEmail != nil && e.is(*u.UnconfirmedEmail)
