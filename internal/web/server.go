@@ -28,6 +28,7 @@ import (
 	"stithy/internal/member"
 	"stithy/internal/milestone"
 	"stithy/internal/note"
+	"stithy/internal/notification"
 	"stithy/internal/oauth"
 	"stithy/internal/pipeline"
 	"stithy/internal/platform/clock"
@@ -87,6 +88,8 @@ type Deps struct {
 	Names       wire.Names
 	Clock       clock.Clock
 	Log         *slog.Logger
+
+	Notifications *notification.Service
 }
 
 // Server serves the pages.
@@ -139,8 +142,11 @@ type areas struct {
 
 func (d Deps) areas() areas {
 	return areas{
-		account: account.Deps{Users: d.Users, Tokens: d.Tokens, SignIns: d.SignIns, Members: d.Members, OAuth: d.OAuth, Settings: d.Settings},
-		admin:   admin.Deps{Users: d.Users},
+		account: account.Deps{
+			Users: d.Users, Tokens: d.Tokens, SignIns: d.SignIns, Groups: d.Groups, Projects: d.Projects, Members: d.Members,
+			Notifications: d.Notifications, OAuth: d.OAuth, Settings: d.Settings,
+		},
+		admin: admin.Deps{Users: d.Users},
 		ci: ci.Deps{
 			Users: d.Users, Pipelines: d.Pipelines, Artifacts: d.Artifacts, Runners: d.Runners, Variables: d.Variables, Settings: d.Settings,
 		},

@@ -333,6 +333,7 @@ func (f *forge) pages() []page {
 		{Name: "profile", Path: own + "profile", As: "ada"},
 		{Name: "emails", Path: own + "emails", As: "ada", Small: true},
 		{Name: "emails-one", Path: own + "emails", As: "person"},
+		{Name: "notifications", Path: own + "notifications", As: "ada", Small: true},
 		{Name: "password", Path: own + "password", As: "ada"},
 		{Name: "tokens", Path: own + "personal_access_tokens", As: "ada", Small: true},
 		{Name: "ssh-keys", Path: own + "ssh_keys", As: "ada"},

@@ -20,6 +20,8 @@ func TestWB01_NothingThatAPageOfAnAccountShowsActs(t *testing.T) {
 	pagetest.NothingActs(t, "keys", keysPage)
 	pagetest.NothingActs(t, "sessions", sessionsPage)
 	pagetest.NothingActs(t, "emails", emailsPage)
+	pagetest.NothingActs(t, "notifications", notificationsPage)
+	pagetest.NothingActs(t, "notifications of a place", placePage)
 	pagetest.NothingActs(t, "factors", factorsPage)
 	pagetest.NothingActs(t, "invitations", func(rows []invitationRow) templ.Component { return invitationsPage(rows, rows[0].Path, "/a") })
 	pagetest.NothingActs(t, "applications", applicationsPage)

@@ -4,8 +4,11 @@
 package account
 
 import (
+	"stithy/internal/group"
 	"stithy/internal/member"
+	"stithy/internal/notification"
 	"stithy/internal/oauth"
+	"stithy/internal/project"
 	"stithy/internal/setting"
 	"stithy/internal/signin"
 	"stithy/internal/token"
@@ -16,12 +19,15 @@ import (
 
 // Deps is what the pages call.
 type Deps struct {
-	Users    *user.Service
-	Tokens   *token.Service
-	SignIns  *signin.Service
-	Members  *member.Service
-	OAuth    *oauth.Service
-	Settings *setting.Service
+	Users         *user.Service
+	Tokens        *token.Service
+	SignIns       *signin.Service
+	Groups        *group.Service
+	Projects      *project.Service
+	Members       *member.Service
+	Notifications *notification.Service
+	OAuth         *oauth.Service
+	Settings      *setting.Service
 }
 
 // The addresses of the area.
@@ -84,6 +90,14 @@ func Pages(d Deps) []page.Page {
 		{Route: "POST " + emailsPath + "/confirm", Do: d.do(confirmAgain)},
 		{Route: "POST " + emailsPath + "/{id}/remove", Do: d.do(removeEmail)},
 
+		{Route: "GET " + notificationsPath, Do: d.do(showNotifications), Nav: own("Notifications", ui.IconBell)},
+		{Route: "POST " + notificationsPath, Do: d.do(changeNotifications), Many: []string{"events"}},
+		{Route: "POST " + notificationsPath + "/places", Do: d.do(choosePlace)},
+		{Route: "GET " + notificationsPath + "/groups/{id}", Do: d.do(placeSettings(groupOfPath, showPlace))},
+		{Route: "POST " + notificationsPath + "/groups/{id}", Do: d.do(placeSettings(groupOfPath, changePlace)), Many: []string{"events"}},
+		{Route: "GET " + notificationsPath + "/projects/{id}", Do: d.do(placeSettings(projectOfPath, showPlace))},
+		{Route: "POST " + notificationsPath + "/projects/{id}", Do: d.do(placeSettings(projectOfPath, changePlace)), Many: []string{"events"}},
+
 		{Route: "GET " + passwordPath, Do: d.do(showPassword), Nav: own("Password", ui.IconLock)},
 		{Route: "POST " + passwordPath, Do: d.do(replacePassword)},
 
@@ -114,6 +128,7 @@ func Pages(d Deps) []page.Page {
 	all = append(all,
 		page.Page{Route: "GET " + factorPath + "/key", Who: anyone, Do: leadTo(factorPath)},
 		page.Page{Route: "GET " + emailsPath + "/primary", Do: leadTo(emailsPath)},
+		page.Page{Route: "GET " + notificationsPath + "/places", Do: leadTo(notificationsPath)},
 		page.Page{Route: "GET " + invitationsPath + "/{id}/accept", Do: leadTo(invitationsPath)},
 	)
 	all = append(all, applicationPages(d, ownApplications, page.SignedIn, own("Applications", ui.IconBox))...)

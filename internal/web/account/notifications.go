@@ -1,0 +1,340 @@
+package account
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stithy/internal/kit/bus"
+	"stithy/internal/kit/fault"
+	"stithy/internal/kit/paging"
+	"stithy/internal/notification"
+	"stithy/internal/owner"
+	"stithy/internal/web/page"
+	"stithy/internal/web/ui"
+)
+
+const notificationsPath = "/-/user_settings/notifications"
+
+// levelTexts are the levels in the words of whoever chooses one.
+var levelTexts = map[notification.Level]struct{ name, meaning string }{
+	notification.Global:        {"Global", "what you chose for the groups above, or for everywhere"},
+	notification.Watch:         {"Watch", "all that happens"},
+	notification.Participating: {"Participate", "what you take part in"},
+	notification.Mention:       {"On mention", "what names you"},
+	notification.Custom:        {"Custom", "what you take part in, and the events below"},
+	notification.Disabled:      {"Disabled", "nothing"},
+}
+
+// eventTexts are the events that a page asks about, by subject.
+var eventTexts = []struct {
+	subject string
+	events  []eventText
+}{
+	{"Custom: issues and comments", []eventText{
+		{notification.NewNote, "New comments"}, {notification.NewIssue, "New issues"}, {notification.CloseIssue, "Issues are closed"},
+		{notification.ReopenIssue, "Issues are reopened"}, {notification.ReassignIssue, "Issues are reassigned"},
+		{notification.IssueDue, "Issues are due tomorrow"},
+	}},
+	{"Custom: merge requests", []eventText{
+		{notification.NewMergeRequest, "New merge requests"}, {notification.PushToMergeRequest, "Commits are pushed to merge requests"},
+		{notification.CloseMergeRequest, "Merge requests are closed"}, {notification.ReopenMergeRequest, "Merge requests are reopened"},
+		{notification.ReassignMergeRequest, "Merge requests are reassigned"},
+		{notification.ChangeReviewerMergeRequest, "Merge requests are given other reviewers"},
+		{notification.MergeMergeRequest, "Merge requests are merged"},
+		{notification.MergeWhenPipelineSucceeds, "Merge requests are set to merge when their pipeline succeeds"},
+	}},
+	{"Custom: pipelines and projects", []eventText{
+		{notification.FailedPipeline, "Your pipelines fail"}, {notification.FixedPipeline, "Your pipelines succeed again"},
+		{notification.SuccessPipeline, "Your pipelines succeed"}, {notification.NewRelease, "New releases"},
+		{notification.MovedProject, "Projects are moved"},
+	}},
+}
+
+type eventText struct {
+	notification.Event
+	text string
+}
+
+// notificationsBody is what a person is mailed about.
+type notificationsBody struct {
+	Everywhere *page.Form
+	Places     []placeRow
+	Choose     *page.Form
+}
+
+// placeRow is a group or project for which a person chose something.
+type placeRow struct {
+	Path, Level, Email string
+	Icon               ui.IconPath
+	URL                page.URL
+}
+
+// chosen is what a form of notification settings begins with.
+type chosen struct {
+	in      bus.Entity
+	setting notification.Setting
+}
+
+func levelField(c chosen) page.Field {
+	f := page.Field{Name: "level", Label: "Mail me about", Type: page.Select}
+	for _, level := range notification.Levels() {
+		everywhere := c.in.Kind == bus.OfInstance
+		if everywhere && level == notification.Global {
+			continue // it means the same as the usual level there
+		}
+		usual := everywhere && c.setting.Level == notification.Global && level == notification.Participating
+		text := levelTexts[level]
+		f.Options = append(f.Options, page.Choice{
+			Value: string(level), Label: text.name + ": " + text.meaning, Chosen: level == c.setting.Level || usual,
+		})
+	}
+	return f
+}
+
+// addressField asks where mails go. A project has no address of its own.
+func addressField(x *request, c chosen) (page.Field, error) {
+	f := page.Field{Name: "notification_email", Label: "Address", Type: page.Select, Hint: "One of your confirmed addresses."}
+	add := func(address, label string) {
+		f.Options = append(f.Options, page.Choice{Value: address, Label: label, Chosen: c.setting.Email != nil && *c.setting.Email == address})
+	}
+	if c.in.Kind == bus.OfInstance {
+		add("", "Your primary address, whichever that is")
+	} else {
+		add("", "As in the groups above, or everywhere")
+	}
+	add(x.account.Email, x.account.Email)
+	found, err := x.deps.Users.Emails(x.Context(), x.account.ID, paging.Request{Page: 1, PerPage: ownRows})
+	for _, e := range found.Items {
+		if e.ConfirmedAt != nil {
+			add(e.Email, e.Email)
+		}
+	}
+	return f, err
+}
+
+func eventFields(c chosen) []page.Field {
+	var all []page.Field
+	for _, s := range eventTexts {
+		f := page.Field{Name: "events", Label: s.subject, Type: page.Checkboxes}
+		for _, e := range s.events {
+			f.Options = append(f.Options, page.Choice{Value: e.Name(), Label: e.text, Chosen: c.setting.Has(e.Event)})
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+func notificationForm(x *request, action string, c chosen) (*page.Form, error) {
+	f := x.NewForm(action, "Save", levelField(c))
+	if c.in.Kind != bus.OfProject {
+		address, err := addressField(x, c)
+		if err != nil {
+			return nil, err
+		}
+		f.Fields = append(f.Fields, address)
+	}
+	f.Fields = append(f.Fields, eventFields(c)...)
+	return f, nil
+}
+
+// notificationChange is what was sent. Events count where they differ, so that those that nobody touched stay as they are by default.
+func notificationChange(x *request, c chosen) notification.Change {
+	level := notification.Level(x.Form.Get("level"))
+	change := notification.Change{Level: &level}
+	if c.in.Kind != bus.OfProject {
+		address := x.Form.Get("notification_email")
+		change.Email = &address
+	}
+	for _, s := range eventTexts {
+		for _, e := range s.events {
+			if on := slices.Contains(x.Form["events"], e.Name()); on != c.setting.Has(e.Event) {
+				change.Flags = change.With(e.Event, on)
+			}
+		}
+	}
+	return change
+}
+
+func chooseForm(x *request) *page.Form {
+	f := x.NewForm(notificationsPath+"/places", "Go on", page.Field{
+		Name: "path", Label: "Path", Type: page.Text, Required: true, Length: 6000, Hint: "Such as group/subgroup or group/project.",
+	})
+	f.Look = page.Secondary
+	return f
+}
+
+func showNotifications(x *request) error {
+	c := chosen{in: bus.Instance()}
+	var err error
+	if c.setting, err = x.deps.Notifications.Find(x.Context(), x.account.ID, c.in); err != nil {
+		return err
+	}
+	f, err := notificationForm(x, notificationsPath, c)
+	if err != nil {
+		return err
+	}
+	return notifications(x, http.StatusOK, f, chooseForm(x))
+}
+
+// notifications shows the page, with its two forms.
+func notifications(x *request, status int, everywhere, choose *page.Form) error {
+	places, err := x.deps.Notifications.Own(x.Context(), x.Actor, ownRows)
+	if err != nil {
+		return err
+	}
+	body := notificationsBody{Everywhere: everywhere, Choose: choose}
+	for _, p := range places {
+		row := placeRow{Path: p.Owner.Path, Level: levelTexts[p.Level].name, Icon: ui.IconBox, URL: x.Link(placePath(p.Owner.Entity))}
+		if p.Owner.Group != nil {
+			row.Icon = ui.IconGroup
+		}
+		if p.Email != nil {
+			row.Email = *p.Email
+		}
+		body.Places = append(body.Places, row)
+	}
+	return x.Show(status, settings(x, "Notifications", notificationsPath), notificationsPage(body))
+}
+
+func changeNotifications(x *request) error {
+	c := chosen{in: bus.Instance()}
+	var err error
+	if c.setting, err = x.deps.Notifications.Find(x.Context(), x.account.ID, c.in); err != nil {
+		return err
+	}
+	if _, err = x.deps.Notifications.Update(x.Context(), x.account.ID, c.in, notificationChange(x, c)); err == nil {
+		return x.Done(notificationsPath, "Your notification settings are saved.")
+	}
+	f, failed := notificationForm(x, notificationsPath, c)
+	if failed != nil {
+		return failed
+	}
+	if err := x.Refuse(f, err); err != nil {
+		return err
+	}
+	return notifications(x, http.StatusUnprocessableEntity, f, chooseForm(x))
+}
+
+// placePath is the page of a person's settings of a group or project.
+func placePath(in bus.Entity) string {
+	return notificationsPath + "/" + owner.Noun(in) + "s/" + strconv.FormatInt(in.ID, 10)
+}
+
+// choosePlace leads to the settings of the group or project that a path names.
+func choosePlace(x *request) error {
+	in, err := placeAt(x, strings.Trim(strings.TrimSpace(x.Form.Get("path")), "/"))
+	if err == nil {
+		x.Redirect(placePath(in))
+		return nil
+	}
+	if !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	choose, c := chooseForm(x), chosen{in: bus.Instance()}
+	if err := x.Refuse(choose, fault.Field("path", "is not that of a group or project that you see")); err != nil {
+		return err
+	}
+	if c.setting, err = x.deps.Notifications.Find(x.Context(), x.account.ID, c.in); err != nil {
+		return err
+	}
+	f, err := notificationForm(x, notificationsPath, c)
+	if err != nil {
+		return err
+	}
+	return notifications(x, http.StatusUnprocessableEntity, f, choose)
+}
+
+func placeAt(x *request, path string) (bus.Entity, error) {
+	g, err := x.deps.Groups.FindByRef(x.Context(), x.Actor, path)
+	if err == nil {
+		return g.Entity(), nil
+	}
+	if !fault.Is(err, fault.NotFound) {
+		return bus.Entity{}, err
+	}
+	p, _, err := x.deps.Projects.FindByRef(x.Context(), x.Actor, path)
+	if err != nil {
+		return bus.Entity{}, err
+	}
+	return p.Entity(), nil
+}
+
+// groupOfPath and projectOfPath are the place whose id the path of the page names.
+func groupOfPath(x *request, id int64) (bus.Entity, error) {
+	g, err := x.deps.Groups.FindByRef(x.Context(), x.Actor, strconv.FormatInt(id, 10))
+	if err != nil {
+		return bus.Entity{}, err
+	}
+	return g.Entity(), nil
+}
+
+func projectOfPath(x *request, id int64) (bus.Entity, error) {
+	p, err := x.deps.Projects.Find(x.Context(), x.Actor, id)
+	if err != nil {
+		return bus.Entity{}, err
+	}
+	return p.Entity(), nil
+}
+
+// placeSettings hands the settings of the place in the path to a handler.
+func placeSettings(find func(*request, int64) (bus.Entity, error), do func(*request, chosen) error) func(*request) error {
+	return func(x *request) error {
+		id, err := x.ID()
+		if err != nil {
+			return err
+		}
+		var c chosen
+		if c.in, err = find(x, id); err != nil {
+			return err
+		}
+		if c.setting, err = x.deps.Notifications.Find(x.Context(), x.account.ID, c.in); err != nil {
+			return err
+		}
+		return do(x, c)
+	}
+}
+
+func showPlace(x *request, c chosen) error {
+	f, err := notificationForm(x, placePath(c.in), c)
+	if err != nil {
+		return err
+	}
+	return place(x, http.StatusOK, c, f)
+}
+
+func place(x *request, status int, c chosen, f *page.Form) error {
+	layout := settings(x, "Notifications of "+c.in.Path, notificationsPath)
+	return x.Show(status, layout, placePage(placeBody{Noun: owner.Noun(c.in), Form: f, Back: x.Link(notificationsPath)}))
+}
+
+func changePlace(x *request, c chosen) error {
+	_, err := x.deps.Notifications.Update(x.Context(), x.account.ID, c.in, notificationChange(x, c))
+	if err == nil {
+		return x.Done(notificationsPath, "Your notification settings of "+c.in.Path+" are saved.")
+	}
+	f, failed := notificationForm(x, placePath(c.in), c)
+	if failed != nil {
+		return failed
+	}
+	if err := x.Refuse(f, err); err != nil {
+		return err
+	}
+	return place(x, http.StatusUnprocessableEntity, c, f)
+}
+
+// placeBody is the settings of a person for one group or project.
+type placeBody struct {
+	Noun string
+	Form *page.Form
+	Back page.URL
+}
+
+// counts says where the settings hold.
+func (b placeBody) counts() string {
+	if b.Noun == "group" {
+		return "They hold for all that is below the group, too, where you chose nothing else."
+	}
+	return "They hold for this project alone."
+}
