@@ -331,10 +331,10 @@ type placeBody struct {
 	Back page.URL
 }
 
-// counts says where the settings hold.
+// counts says where what is chosen holds.
 func (b placeBody) counts() string {
 	if b.Noun == "group" {
-		return "They hold for all that is below the group, too, where you chose nothing else."
+		return "What you choose here holds for all that is below the group, too, unless you chose otherwise there."
 	}
-	return "They hold for this project alone."
+	return "What you choose here holds for this project alone."
 }
