@@ -333,3 +333,15 @@ func TestAFileThatIsTooLargeIsRefusedAndTheTextIsKept(t *testing.T) {
 		t.Errorf("%d %s", s.Code, s.text)
 	}
 }
+
+func TestChangesOnPagesCountLikeThoseOfTheAPI(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door", Description: new("- [ ] oil")})
+	b := w.in(t, access.Reporter)
+	for _, path := range []string{"/close", "/reopen", "", "/tasks", "/estimate", "/spend", "/links", "/links/1/delete"} {
+		if s := b.post(at(i) + path); s.Header().Get("RateLimit-Name") != "issues_update" {
+			t.Errorf("%s is not counted: %d", path, s.Code)
+		}
+	}
+}

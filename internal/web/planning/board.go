@@ -430,6 +430,9 @@ func moveCard(x *ownerRequest) error {
 	if err != nil {
 		return err
 	}
+	if err := page.Within(x.Request, "issues_update"); err != nil {
+		return err
+	}
 	_, err = x.deps.Boards.Move(x.Context(), x.Actor, x.owner, b, d)
 	switch {
 	case err == nil:

@@ -351,7 +351,7 @@ func digestOf(title string, description *string, more ...string) string {
 }
 
 func updateIssue(x *request) error {
-	f, err := find(x)
+	f, err := findToChange(x)
 	if err != nil {
 		return err
 	}

@@ -115,6 +115,15 @@ func find(x *request) (found, error) {
 	return found{i, issue.RightsOf(x.Actor, x.Project, i)}, nil
 }
 
+// findToChange is find for what changes the issue. It counts like a change by the API.
+func findToChange(x *request) (found, error) {
+	f, err := find(x)
+	if err == nil {
+		err = page.Within(x.Request.Request, "issues_update")
+	}
+	return f, err
+}
+
 func (f found) at(x *request) note.AtIssue {
 	return note.AtIssue{Placed: issue.Placed{Project: x.Project, Issue: f.Issue}}
 }
@@ -291,7 +300,7 @@ func closeIssue(x *request) error  { return setState(x, true) }
 func reopenIssue(x *request) error { return setState(x, false) }
 
 func setState(x *request, closed bool) error {
-	f, err := find(x)
+	f, err := findToChange(x)
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func linkForm(x *request, f found) *page.Form {
 }
 
 func addLink(x *request) error {
-	f, err := find(x)
+	f, err := findToChange(x)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func linkWords(err error) error {
 }
 
 func removeLink(x *request) error {
-	f, err := find(x)
+	f, err := findToChange(x)
 	if err != nil {
 		return err
 	}

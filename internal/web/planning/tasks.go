@@ -35,7 +35,7 @@ func tasksForm(x *request, f found, seen string) *page.Form {
 }
 
 func tickTasks(x *request) error {
-	f, err := find(x)
+	f, err := findToChange(x)
 	if err != nil {
 		return err
 	}

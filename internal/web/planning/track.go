@@ -66,7 +66,7 @@ func moveForm(x *request, f found) *page.Form {
 }
 
 func estimate(x *request) error {
-	f, err := find(x)
+	f, err := findToChange(x)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func estimate(x *request) error {
 }
 
 func spend(x *request) error {
-	f, err := find(x)
+	f, err := findToChange(x)
 	if err != nil {
 		return err
 	}
