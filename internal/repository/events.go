@@ -14,6 +14,10 @@ type Pushed struct {
 	Project *project.Project
 	By      access.Actor         // nobody when the account is gone
 	Updates []gitstore.RefUpdate // what moved, which may be less than was asked for
+
+	// Summaries are what moves of branches and tags brought, by the names of the refs. A push that moves many refs alike has none of those: it is
+	// told of as a whole.
+	Summaries map[string]Summary
 }
 
 // EventName is for logs.

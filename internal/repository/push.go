@@ -260,6 +260,10 @@ func (s *Service) settle(ctx context.Context, repo *gitstore.Repo, of subject, b
 func (c code) settling(ctx context.Context, repo *gitstore.Repo, by access.Actor, push Push) (func(context.Context, pgx.Tx) error, error) {
 	s, p := c.s, c.project
 	head, err := s.ensureDefaultBranch(ctx, repo, p, push.Updates)
+	if err != nil {
+		return nil, err
+	}
+	summaries := s.summarize(ctx, repo, p, cmp.Or(head, s.deps.Projects.BranchOf(p)), push.Updates)
 	return func(ctx context.Context, tx pgx.Tx) error {
 		now := s.deps.Clock.Now()
 		wasEmpty, err := postgres.Value[bool](ctx, tx, sqlMarkPushed, p.ID, now)
@@ -277,8 +281,8 @@ func (c code) settling(ctx context.Context, repo *gitstore.Repo, by access.Actor
 		if err := s.deps.Queue.Insert(ctx, tx, MaintainArgs{ProjectID: p.ID}, jobqueue.Unique(), jobqueue.At(now.Add(maintainDelay))); err != nil {
 			return err
 		}
-		return s.deps.Bus.Publish(ctx, tx, Pushed{Push: push, Project: p, By: by, Updates: push.Updates})
-	}, err
+		return s.deps.Bus.Publish(ctx, tx, Pushed{Push: push, Project: p, By: by, Updates: push.Updates, Summaries: summaries})
+	}, nil
 }
 
 // ensureDefaultBranch points HEAD at the first pushed branch if HEAD's branch
