@@ -30,6 +30,8 @@ type Event struct {
 	Name   string // of the person, or the address that was invited
 	Level  access.Role
 	Change *bus.Change
+
+	Expired bool // of Destroyed: nobody ended it, its day came
 }
 
 // EventName is the act.

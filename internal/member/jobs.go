@@ -97,7 +97,7 @@ type expired struct {
 // counting on their day; this only tidies up and tells the trail.
 func (s *Service) Expire(ctx context.Context) error {
 	members := func(e expired) bus.Event {
-		return Event{Action: Destroyed, Source: e.Entity, UserID: e.UserID, Name: e.Details, Level: e.AccessLevel}
+		return Event{Action: Destroyed, Source: e.Entity, UserID: e.UserID, Name: e.Details, Level: e.AccessLevel, Expired: true}
 	}
 	shares := func(e expired) bus.Event {
 		what := ProjectUnshared
