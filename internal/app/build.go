@@ -22,6 +22,7 @@ import (
 	"stithy/internal/deploykey"
 	"stithy/internal/deploytoken"
 	"stithy/internal/dispatch"
+	"stithy/internal/event"
 	"stithy/internal/front"
 	"stithy/internal/githttp"
 	"stithy/internal/gitpath"
@@ -115,6 +116,7 @@ type App struct {
 	Schedules    *schedule.Service
 	Dispatch     *dispatch.Service
 	Audit        *audit.Service
+	Events       *event.Service
 
 	Notifications *notification.Service
 
@@ -286,12 +288,13 @@ func Assemble(p Parts) (*App, error) {
 		Log: log, ExternalURL: base, Names: names, Claims: int(cfg.DatabaseMaxConns) / 2, Hold: cfg.JobRequestHold, Draining: a.drain.Done(),
 	})
 	a.Audit = audit.New(audit.Deps{DB: db, Clock: now, Names: names})
+	a.Events = event.New(event.Deps{DB: db, Queue: queue, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Clock: now})
 	a.bind()
 	a.metrics = telemetry.NewMetrics(setting.Version, a.Settings.Instance().Revision)
 	a.metrics.Sampled(a.gauges)
 	for _, room := range []interface{ Register(*jobqueue.Registry) }{
 		a.Users, a.SignIns, a.Groups, a.Projects, a.Members, a.OAuth,
-		a.Repositories, a.Uploads, a.LFS, a.Mentions, a.Snippets, a.Runners, a.Artifacts, a.Pipelines, a.Schedules, a.Dispatch, a.Audit,
+		a.Repositories, a.Uploads, a.LFS, a.Mentions, a.Snippets, a.Runners, a.Artifacts, a.Pipelines, a.Schedules, a.Dispatch, a.Audit, a.Events,
 	} {
 		room.Register(registry)
 	}
@@ -313,7 +316,7 @@ func (a *App) Endpoints() []httpapi.Endpoint {
 	for _, room := range []interface{ Endpoints() []httpapi.Endpoint }{
 		a.Settings, a.Users, a.Tokens, a.Variables, a.Groups, a.Projects, a.Members, a.Protection, a.Bots, a.DeployTokens, a.OAuth,
 		a.Repositories, a.DeployKeys, a.Changelogs, a.Uploads, a.Markdown, a.LFS, a.Runners, a.Pipelines, a.Schedules, a.Dispatch,
-		a.Labels, a.Milestones, a.Templates, a.Issues, a.Notes, a.Boards, a.Mentions, a.Todos, a.Badges, a.Wikis, a.Snippets,
+		a.Labels, a.Milestones, a.Templates, a.Issues, a.Notes, a.Boards, a.Mentions, a.Todos, a.Badges, a.Wikis, a.Snippets, a.Events,
 		a.Notifications,
 	} {
 		all = append(all, room.Endpoints()...)
@@ -425,7 +428,10 @@ func (a *App) Prepare(ctx context.Context) error {
 	if err := storeKeyCanary(ctx, a.DB, a.Box); err != nil {
 		return err
 	}
-	return a.Audit.Prepare(ctx)
+	if err := a.Audit.Prepare(ctx); err != nil {
+		return err
+	}
+	return a.Events.Prepare(ctx)
 }
 
 // WaitingRunners is how many runners wait for a job on this node.

@@ -98,6 +98,18 @@ func (a *App) react(events *bus.Bus) {
 	// What was pushed runs.
 	bus.On(events, a.Pipelines.OnPushed)
 
+	// What people do in projects is told to others.
+	bus.On(events, a.Events.OnPushed)
+	bus.On(events, a.Events.OnProject)
+	bus.On(events, a.Events.OnForked)
+	bus.On(events, a.Events.OnMember)
+	bus.On(events, a.Events.OnIssue)
+	bus.On(events, a.Events.OnNote)
+	bus.On(events, a.Events.OnMilestone)
+	bus.On(events, a.Events.OnWiki)
+	bus.On(events, a.Events.OnProjectRemoving)
+	bus.On(events, a.Events.OnUserRemoving)
+
 	// A bot lives as long as its token, its membership and its place.
 	bus.On(events, a.Bots.OnToken)
 	bus.On(events, a.Bots.OnMember)
