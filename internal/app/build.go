@@ -84,40 +84,39 @@ type Parts struct {
 type App struct {
 	Parts
 	core.Rooms
-	Bus          *bus.Bus
-	Queue        *jobqueue.Queue
-	SignIns      *signin.Service
-	Members      *member.Service
-	Protection   *protection.Service
-	Bots         *bot.Service
-	DeployTokens *deploytoken.Service
-	Repositories *repository.Service
-	Changelogs   *changelog.Service
-	Uploads      *upload.Service
-	Markdown     *markdown.Service
-	DeployKeys   *deploykey.Service
-	LFS          *lfs.Service
-	OAuth        *oauth.Service
-	Variables    *variable.Service
-	Labels       *label.Service
-	Milestones   *milestone.Service
-	Templates    *template.Service
-	Issues       *issue.Service
-	Notes        *note.Service
-	Boards       *board.Service
-	Mentions     *mention.Service
-	Todos        *todo.Service
-	Badges       *badge.Service
-	Wikis        *wiki.Service
-	Snippets     *snippet.Service
-	Runners      *runner.Service
-	Artifacts    *artifact.Service
-	Pipelines    *pipeline.Service
-	Schedules    *schedule.Service
-	Dispatch     *dispatch.Service
-	Audit        *audit.Service
-	Events       *event.Service
-
+	Bus           *bus.Bus
+	Queue         *jobqueue.Queue
+	SignIns       *signin.Service
+	Members       *member.Service
+	Protection    *protection.Service
+	Bots          *bot.Service
+	DeployTokens  *deploytoken.Service
+	Repositories  *repository.Service
+	Changelogs    *changelog.Service
+	Uploads       *upload.Service
+	Markdown      *markdown.Service
+	DeployKeys    *deploykey.Service
+	LFS           *lfs.Service
+	OAuth         *oauth.Service
+	Variables     *variable.Service
+	Labels        *label.Service
+	Milestones    *milestone.Service
+	Templates     *template.Service
+	Issues        *issue.Service
+	Notes         *note.Service
+	Boards        *board.Service
+	Mentions      *mention.Service
+	Todos         *todo.Service
+	Badges        *badge.Service
+	Wikis         *wiki.Service
+	Snippets      *snippet.Service
+	Runners       *runner.Service
+	Artifacts     *artifact.Service
+	Pipelines     *pipeline.Service
+	Schedules     *schedule.Service
+	Dispatch      *dispatch.Service
+	Audit         *audit.Service
+	Events        *event.Service
 	Notifications *notification.Service
 
 	metrics   *telemetry.Metrics

@@ -59,36 +59,35 @@ import (
 
 // Deps is what the pages need from below. Each area is given its part.
 type Deps struct {
-	Users       *user.Service
-	Tokens      *token.Service
-	SignIns     *signin.Service
-	Groups      *group.Service
-	Projects    *project.Service
-	Members     *member.Service
-	Pipelines   *pipeline.Service
-	Artifacts   *artifact.Service
-	Runners     *runner.Service
-	Variables   *variable.Service
-	OAuth       *oauth.Service
-	Uploads     *upload.Service
-	Markdown    *markdown.Service
-	Labels      *label.Service
-	Milestones  *milestone.Service
-	Templates   *template.Service
-	Issues      *issue.Service
-	Notes       *note.Service
-	Boards      *board.Service
-	Todos       *todo.Service
-	Wikis       *wiki.Service
-	Snippets    *snippet.Service
-	Settings    *setting.Service
-	Throttle    httpapi.Throttle
-	Box         *secretbox.Box
-	ExternalURL *url.URL
-	Names       wire.Names
-	Clock       clock.Clock
-	Log         *slog.Logger
-
+	Users         *user.Service
+	Tokens        *token.Service
+	SignIns       *signin.Service
+	Groups        *group.Service
+	Projects      *project.Service
+	Members       *member.Service
+	Pipelines     *pipeline.Service
+	Artifacts     *artifact.Service
+	Runners       *runner.Service
+	Variables     *variable.Service
+	OAuth         *oauth.Service
+	Uploads       *upload.Service
+	Markdown      *markdown.Service
+	Labels        *label.Service
+	Milestones    *milestone.Service
+	Templates     *template.Service
+	Issues        *issue.Service
+	Notes         *note.Service
+	Boards        *board.Service
+	Todos         *todo.Service
+	Wikis         *wiki.Service
+	Snippets      *snippet.Service
+	Settings      *setting.Service
+	Throttle      httpapi.Throttle
+	Box           *secretbox.Box
+	ExternalURL   *url.URL
+	Names         wire.Names
+	Clock         clock.Clock
+	Log           *slog.Logger
 	Notifications *notification.Service
 }
 
