@@ -349,9 +349,8 @@ func TestTheAddressOfARefusedFormLeadsToItsPage(t *testing.T) {
 
 // everyPage is what a person can look at.
 var everyPage = []string{
-	"/-/user_settings/notifications",
 	"/", "/users/sign_in", "/users/sign_in/second_factor", "/users/password/new", "/users/password/edit", "/users/confirmation/new", "/users/confirmation",
-	"/users/sign_up", profilePage, "/-/user_settings/password", "/-/user_settings/password/new", tokensPage, keysPage, sessionsPage, factors, emailsPage, invitationsPage,
+	"/users/sign_up", profilePage, "/-/user_settings/notifications", "/-/user_settings/password", "/-/user_settings/password/new", tokensPage, keysPage, sessionsPage, factors, emailsPage, invitationsPage,
 	"/admin/users", "/admin/runners", "/admin/variables", "/groups/none/-/settings/ci_cd", "/groups/none/-/issues", "/groups/none/-/wikis/home",
 	"/dashboard/snippets", "/explore/snippets", "/-/snippets/new", "/-/snippets/1", "/-/snippets/1/raw",
 	"/nothing", "/a//b", "/users/sign_out",

@@ -100,7 +100,7 @@ const givesVariables = "internal/pipeline/variables.go"
 // partsOfSQL lists constants that read like statements and are parts of some.
 var partsOfSQL = []string{
 	"internal/grant.direct", "internal/grant.inherited", "internal/grant.Namespaces", "internal/grant.Projects",
-	"internal/group.roots", "internal/member.chosen", "internal/member.doors",
+	"internal/group.roots", "internal/member.chosen", "internal/member.origins",
 }
 
 func TestImportsPointDownwards(t *testing.T)               { keep(t, downwards) }
