@@ -14,7 +14,7 @@ import (
 	"stithy/internal/user"
 )
 
-const limits = "What one may not read now is left out, and does not count. Pages reach 10,000 events deep, totals 1,000. A filter by action or target " +
+const limits = "What one may not read now is left out, and does not count. Pages reach 10,000 events deep, 1,000 for strangers, totals 1,000. A filter by action or target " +
 	"looks at the first 100,000 events. Comments are cut after 4,000 characters."
 
 // Endpoints of the room.

@@ -25,6 +25,7 @@ const (
 	maxProjects = 500     // of all that somebody is a member of: those in which something happened last
 	fewProjects = 20      // of so many, events are counted
 	maxPassed   = 10_000  // events, to find those of a page
+	maxStrange  = 1_000   // the same, for strangers: what is closed to them is passed at the cost of others
 	maxCounted  = 1_000   // events, to find out how many there are
 	maxFiltered = 100_000 // events that a filter by action or target passes, from where it begins
 	minFiltered = 100     // of each project, where these are many
@@ -87,7 +88,11 @@ func (f Filter) whole() span {
 func (s *Service) list(ctx context.Context, by access.Actor, l listing, req paging.Request) (paging.Result[Shown], error) {
 	page := paging.Result[Shown]{Items: []Shown{}, Total: paging.MaxTotal + 1}
 	begin, end := req.Offset(), req.Offset()+req.PerPage
-	if begin >= maxPassed {
+	most := maxPassed
+	if !by.SignedIn() {
+		most = maxStrange
+	}
+	if begin >= most {
 		return page, nil
 	}
 	if l.Target != "" && len(targets[l.Target]) == 0 {
@@ -102,7 +107,7 @@ func (s *Service) list(ctx context.Context, by access.Actor, l listing, req pagi
 	if len(l.projects) > fewProjects {
 		counted = 0
 	}
-	for seen, passed := 0, 0; passed < counted || (seen <= end && passed < maxPassed); {
+	for seen, passed := 0, 0; passed < counted || (seen <= end && passed < most); {
 		rows, err := w.next(ctx, s)
 		if err != nil {
 			return page, err

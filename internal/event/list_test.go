@@ -102,6 +102,20 @@ func TestDO05_TotalsOfEventsAreBounded(t *testing.T) {
 	}
 }
 
+func TestDO05_StrangersPassFewEventsThatAreClosedToThem(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	closed := projecttest.New(t, w.DB, w.house.ID, projecttest.Named("closed"), projecttest.Visible(access.Private))
+	open := projecttest.New(t, w.DB, w.house.ID, projecttest.Named("open"), projecttest.Visible(access.Public))
+	w.exec(t, `insert into events (created_at, author_id, project_id, action) select $1::timestamptz - n * interval '1 minute', $2, case when n > 1500 then $4::bigint else $3::bigint end, 'joined'
+		from generate_series(1, 1510) n`, w.Now(), w.owner().ID, closed.ID, open.ID)
+	path := fmt.Sprintf("/users/%d/events", w.owner().ID)
+	if got := w.list(t, w.stranger, path); len(got) != 10 {
+		t.Errorf("somebody with an account is shown %d", len(got))
+	}
+	w.Do(t, "GET", path, nil).Want(t, http.StatusOK, `[]`)
+}
+
 func TestEventsAreFiltered(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
