@@ -40,7 +40,7 @@ func TestDO12_NobodyHasConfigurationsReadOnAllCores(t *testing.T) {
 		}
 		return all
 	}
-	held := hold(flood, 2) // half of them
+	held := hold(flood, 1) // half of what strangers have
 	if err := lint(flood); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("one address had more than its share: %v", err)
 	}

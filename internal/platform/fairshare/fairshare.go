@@ -97,7 +97,7 @@ type Slots struct {
 	all     int // slots
 	who     int // of them for one caller
 	from    int // for one address
-	unknown int // for all strangers together: addresses are cheap, accounts are not
+	unknown int // for all strangers together, half of it for one: addresses are cheap, accounts are not
 	perItem int // for one thing that is worked on
 
 	mu        sync.Mutex
@@ -109,8 +109,9 @@ type Slots struct {
 	waiting   []*claim // in the order in which they came
 }
 
-// New makes slots. One caller may hold half of them, and so may all strangers
-// together; one address three quarters, one item as many as perItem says.
+// New makes slots. One caller may hold half of them, one address three
+// quarters; one stranger a quarter and all strangers together half; one item as
+// many as perItem says.
 func New(all, perItem int) *Slots {
 	all = max(1, all)
 	return &Slots{
@@ -232,7 +233,7 @@ func (s *Slots) payer(c *claim) (payer Caller, ok bool) {
 		if caller != (Caller{}) && (s.callers[caller.Who] >= s.who || s.froms[caller.From] >= s.from) {
 			continue
 		}
-		if caller.Stranger && s.strangers >= s.unknown {
+		if caller.Stranger && (s.strangers >= s.unknown || s.callers[caller.Who] >= max(1, s.unknown/2)) {
 			continue
 		}
 		if !ok || s.callers[caller.Who] < s.callers[payer.Who] {
