@@ -175,7 +175,7 @@ func (x around) show(e Event) (Shown, bool) {
 		return Shown{}, false
 	}
 	one := Shown{Event: e, Author: author, TargetIID: e.TargetID}
-	ok := true
+	ok := false
 	switch e.TargetType {
 	case "":
 		ok = e.Action != Pushed || access.Holds(x.by, access.ReadCode, p.Target())
@@ -195,8 +195,6 @@ func (x around) show(e Event) (Shown, bool) {
 		}
 	case ofWikiPage:
 		one.TargetTitle, ok = &e.Title, access.Holds(x.by, access.ReadProjectWiki, p.Target())
-	default:
-		ok = false
 	}
 	return one, ok
 }
