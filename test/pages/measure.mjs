@@ -140,7 +140,7 @@ async function unmoved(tab, page) {
   const card = (list) => `#card-${list.id}-${issue}`;
   const menu = async (at, list, of) => {
     await at.click(`${card(list)} [popovertarget]`);
-    await at.click(`${card(list)} [popover] button:text-is("To ${of.name}")`);
+    await at.click(`${card(list)} [popover] button:text-is("Move to “${of.name}”")`);
   };
   const problems = [];
   const moves = async (way, at, list, act) => {
