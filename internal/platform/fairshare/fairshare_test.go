@@ -316,45 +316,46 @@ func TestOneCustomerIsOneAddress(t *testing.T) {
 func TestStrangersFromManyAddressesLeaveSlotsForMembers(t *testing.T) {
 	t.Parallel()
 	s := New(16, 16)
-	take := func(c Caller) error {
-		ctx, leave := context.WithCancel(With(t.Context(), c))
-		leave()
-		_, err := s.Take(ctx, "x")
-		return err
+	ask := func(c Caller) *claim {
+		wanted := &claim{callers: callers(c), item: "x", got: make(chan struct{})}
+		if s.ask(wanted); !wanted.has() {
+			s.leave(wanted)
+			return nil
+		}
+		return wanted
 	}
 	stranger := func(n int) Caller {
 		from := fmt.Sprint("192.0.2.", n)
 		return Caller{Who: from, From: from, Stranger: true}
 	}
-	var releases []func()
+	var held []*claim
 	for n := range 8 {
-		release, err := s.Take(With(t.Context(), stranger(n)), "x")
-		if err != nil {
-			t.Fatal(err)
+		c := ask(stranger(n))
+		if c == nil {
+			t.Fatalf("stranger %d waits", n)
 		}
-		releases = append(releases, release)
+		held = append(held, c)
 	}
-	if take(stranger(9)) == nil {
+	if ask(stranger(9)) != nil {
 		t.Error("strangers hold more than half")
 	}
-	for range 4 {
-		releases[0]()
-		releases = releases[1:]
+	for _, c := range held[:4] {
+		s.release(c)
 	}
 	for range 3 { // beside the one that it has
-		if _, err := s.Take(With(t.Context(), stranger(7)), "x"); err != nil {
-			t.Fatal(err)
+		if ask(stranger(7)) == nil {
+			t.Error("one of them holds less than a quarter")
 		}
 	}
-	if take(stranger(7)) == nil {
+	if ask(stranger(7)) != nil {
 		t.Error("one of them holds more than a quarter")
 	}
-	if _, err := s.Take(With(t.Context(), stranger(9)), "x"); err != nil {
-		t.Fatal(err)
+	if ask(stranger(9)) == nil {
+		t.Error("one of them keeps others out")
 	}
 	for range 8 {
-		if _, err := s.Take(With(t.Context(), Caller{Who: "person 1", From: "198.51.100.1"}), "x"); err != nil {
-			t.Fatal(err)
+		if ask(Caller{Who: "person 1", From: "198.51.100.1"}) == nil {
+			t.Error("strangers keep a member out")
 		}
 	}
 }
