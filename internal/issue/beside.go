@@ -72,8 +72,16 @@ func (x around) labelsOf(i *Issue) []label.Label {
 	return all
 }
 
-// CountUpTo counts the issues that an actor may read, each state as far as most.
-func (s *Service) CountUpTo(ctx context.Context, by access.Actor, in Scope, f Filter, most int) (c Counts, err error) {
+// CountUpTo counts the issues that an actor may read, each state as far as most. Of a search among many, which finds many, it counts those that it
+// meets among the first.
+func (s *Service) CountUpTo(ctx context.Context, by access.Actor, in Scope, f Filter, most int) (Counts, error) {
+	return s.countStates(ctx, by, in, f, most, true)
+}
+
+// enoughMet is how many issues a search meets among the first when there may be too many to find them all.
+const enoughMet = 20
+
+func (s *Service) countStates(ctx context.Context, by access.Actor, in Scope, f Filter, most int, soon bool) (c Counts, err error) {
 	asked := f.Closed
 	for _, state := range []struct {
 		closed bool
@@ -87,7 +95,20 @@ func (s *Service) CountUpTo(ctx context.Context, by access.Actor, in Scope, f Fi
 		if err != nil || empty {
 			return c, err
 		}
-		if *state.count, err = s.count(ctx, l, most); err != nil {
+		if soon {
+			if l.first, err = s.vast(ctx, l, paging.Request{}); err != nil {
+				return c, err
+			}
+		}
+		if *state.count, err = s.count(ctx, l, most); err == nil && l.first {
+			if *state.count > enoughMet {
+				c.More = true
+				continue
+			}
+			l.first = false
+			*state.count, err = s.count(ctx, l, most)
+		}
+		if err != nil {
 			return c, err
 		}
 	}

@@ -521,20 +521,7 @@ func everyPageOnce(t *testing.T, w *fixture, actor access.Actor, place string, i
 				t.Fatal(err)
 			}
 			for _, keyset := range []bool{true, false} {
-				var turned []int64
-				req := paging.Request{Page: 1, PerPage: 4, OrderBy: order, Desc: desc, Keyset: keyset}
-				for range 10 {
-					page, err := w.Issues.List(t.Context(), actor, in, f, req)
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, i := range page.Items {
-						turned = append(turned, i.ID)
-					}
-					if req.Page, req.Cursor = req.Page+1, page.Next; !page.More {
-						break
-					}
-				}
+				turned, _ := turn(t, w, actor, in, f, paging.Request{Page: 1, PerPage: 4, OrderBy: order, Desc: desc, Keyset: keyset})
 				var want []int64
 				for _, i := range whole.Items {
 					if asked == nil || asked(i.ID) {
@@ -814,6 +801,85 @@ func TestASearchInAllProjectsNeedsWhatAnIndexKnows(t *testing.T) {
 			t.Errorf("%s finds %v", in, got)
 		}
 	}
+}
+
+// Of a word that many issues have, the newest are met soon when they are passed in order; of one that few have, an index knows all.
+func TestASearchAmongManyIssuesFindsThemInOrder(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	other := projecttest.New(t, w.DB, w.group.ID, projecttest.Visible(access.Public))
+	for _, p := range []struct {
+		id    int64
+		count int
+	}{{w.project.ID, 12_000}, {other.ID, 500}} {
+		mark(t, w, `insert into issues (project_id, iid, author_id, title, type, confidential, created_at, updated_at)
+			select $1, n, $3, case when n % 100 = 0 then 'a door' when n <= 30 then 'a roof' else 'a wall' end, 'issue', n % 200 = 0,
+				timestamptz '2024-01-01' + n / 3 * interval '1 second', timestamptz '2025-01-01' - n / 3 * interval '1 second' from generate_series(1, $2::int) n`, p.id, p.count, w.people[access.Owner].ID)
+		mark(t, w, `insert into issue_counters (project_id, last) values ($1, $2)`, p.id, p.count)
+	}
+	mark(t, w, `analyze issues`)
+	for word, want := range map[string]issue.Counts{"door": {Opened: 50, More: true}, "roof": {Opened: 30}} { // those of the newest 10,000 that are not confidential
+		got, err := w.Issues.CountUpTo(t.Context(), access.Actor{Person: w.stranger.Person()}, issue.Scope{Project: w.project}, issue.Filter{Search: word}, 1000)
+		if err != nil || got != want {
+			t.Errorf("a page counts %+v with %s, want %+v: %v", got, word, want, err)
+		}
+	}
+	if got, err := w.Issues.Count(t.Context(), access.Actor{Person: w.stranger.Person()}, issue.Scope{Project: w.project}, issue.Filter{Search: "door"}); err != nil || got.Opened != 60 {
+		t.Errorf("statistics count %+v: %v", got, err)
+	}
+	for who, confidential := range map[*user.User]bool{w.stranger: false, w.root: true} {
+		actor := access.Actor{Person: who.Person()}
+		for place, in := range map[string]struct {
+			issue.Scope
+			projects []int64
+		}{
+			"project": {issue.Scope{Project: w.project}, []int64{w.project.ID}}, "group": {issue.Scope{Group: w.group}, []int64{w.project.ID, other.ID}},
+			"everywhere": {issue.Scope{}, []int64{w.project.ID, other.ID}},
+		} {
+			for word, told := range map[string]bool{"door": false, "roof": true} {
+				for order, sql := range map[string]string{
+					"created_at": `select id from issues where title like '% ' || $1 and project_id = any($2) and ($3 or not confidential) order by created_at desc, id desc`,
+					"updated_at": `select id from issues where title like '% ' || $1 and project_id = any($2) and ($3 or not confidential) order by updated_at desc, id desc`,
+				} {
+					want, err := postgres.Values[int64](t.Context(), w.DB, sql, word, in.projects, confidential)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, keyset := range []bool{true, false} {
+						req := paging.Request{Page: 1, PerPage: 20, OrderBy: order, Desc: true, Keyset: keyset}
+						got, first := turn(t, w, actor, in.Scope, issue.Filter{Search: word}, req)
+						if !slices.Equal(got, want) {
+							t.Errorf("%s of %s by %s in the %s, keyset %v: got %d, want %d: %v", who.Username, word, order, place, keyset, len(got), len(want), got)
+						}
+						if !keyset && order == "created_at" && (first.Counted() != told || told && first.Total != len(want)) {
+							t.Errorf("%s of %s in the %s: the total is %d", who.Username, word, place, first.Total)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// turn reads all pages of a list: the ids, and the first page.
+func turn(t *testing.T, w *fixture, actor access.Actor, in issue.Scope, f issue.Filter, req paging.Request) (ids []int64, first paging.Result[issue.Issue]) {
+	t.Helper()
+	for n := range 20 {
+		page, err := w.Issues.List(t.Context(), actor, in, f, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			first = page
+		}
+		for _, i := range page.Items {
+			ids = append(ids, i.ID)
+		}
+		if req.Page, req.Cursor = req.Page+1, page.Next; !page.More {
+			break
+		}
+	}
+	return ids, first
 }
 
 // Whoever links two issues and whoever cuts the link hold both in the same order.

@@ -97,12 +97,14 @@ type listing struct {
 	project  *project.Project // alone
 	projects []int64          // each of them, with issues
 	full     []bool           // of each: confidential ones, too
+	numbers  int              // that issues of these projects were given
 	all      *readers         // of all projects, each looked at when it is met
 	labels   [][]int64        // of each name that is asked for, the labels that have it
 	unwanted []int64
 	goals    []int64 // milestones of the title that is asked for
 	others   []int64 // of the title that is not wanted
 	groups   []int64 // whose labels and milestones the projects may have; nil: not asked for yet
+	first    bool    // looks only at the first maxPassed issues
 }
 
 // readers is who reads issues, as the condition readable asks for it.
@@ -159,6 +161,17 @@ func (s *Service) fetch(ctx context.Context, l *listing, req paging.Request) (pa
 		}
 		return []string{at.Format(time.RFC3339Nano), strconv.FormatInt(i.ID, 10)}
 	}
+	vast, err := s.vast(ctx, l, req)
+	if err != nil {
+		return paging.Result[Issue]{}, err
+	}
+	if vast {
+		first := *l
+		first.first = true
+		if page, err := paging.FetchOf(ctx, s.deps.DB, first.page(req), req, paging.MaxTotal+1, after); err != nil || page.More {
+			return page, err
+		}
+	}
 	page, err := paging.FetchOf(ctx, s.deps.DB, l.page(req), req, 0, after)
 	if err != nil || req.Keyset {
 		return page, err
@@ -169,15 +182,36 @@ func (s *Service) fetch(ctx context.Context, l *listing, req paging.Request) (pa
 	return page, err
 }
 
-// Counts is how many issues of a list are open and closed, each up to MaxCount.
-type Counts struct{ Opened, Closed int }
+// maxPassed is how many issues a search passes in the order of its list before it asks the index of texts. That index knows no order: what a word finds
+// it finds as a whole, so a word that many issues have costs most, and that word is on the first of them often enough to fill a page.
+const maxPassed = 10_000
+
+// vast reports whether a search looks into more issues than it passes in order.
+func (s *Service) vast(ctx context.Context, l *listing, req paging.Request) (bool, error) {
+	if l.Search == "" || l.through(req) != issuesAlone || (req.OrderBy != "" && req.OrderBy != "created_at" && req.OrderBy != "updated_at") {
+		return false, nil
+	}
+	switch {
+	case l.project != nil:
+		return postgres.Value[bool](ctx, s.deps.DB, sqlNumbersBeyond, l.project.ID, maxPassed)
+	case l.all == nil:
+		return l.numbers > maxPassed, nil
+	}
+	return postgres.Value[bool](ctx, s.deps.DB, sqlIssuesBeyond, maxPassed)
+}
+
+// Counts is how many issues of a list are open and closed, as far as they were counted.
+type Counts struct {
+	Opened, Closed int
+	More           bool // there may be more of either
+}
 
 // MaxCount is how far statistics count.
 const MaxCount = 100_000
 
-// Count counts the issues that an actor may read.
+// Count counts the issues that an actor may read, each state up to MaxCount.
 func (s *Service) Count(ctx context.Context, by access.Actor, in Scope, f Filter) (c Counts, err error) {
-	return s.CountUpTo(ctx, by, in, f, MaxCount)
+	return s.countStates(ctx, by, in, f, MaxCount, false)
 }
 
 // listing finds out where a list looks. empty is that it can hold nothing.
@@ -245,7 +279,7 @@ func (s *Service) spread(ctx context.Context, l *listing, g *group.Group) (empty
 		l.all = r // by the index of a person, or of everything
 		return false, nil
 	}
-	found := postgres.From("issue_counters c join projects p on p.id = c.project_id").Columns("p.id, "+fullyReadable, r.full()...)
+	found := postgres.From("issue_counters c join projects p on p.id = c.project_id").Columns("p.id, c.last, "+fullyReadable, r.full()...)
 	found.Where(readable, r.args()...)
 	if l.NonArchived {
 		found.Where("not p.archived")
@@ -258,6 +292,7 @@ func (s *Service) spread(ctx context.Context, l *listing, g *group.Group) (empty
 	sql, args := found.Order(postgres.Key{Expr: "p.id"}).Limit(most + 1).SQL()
 	rows, err := postgres.All[struct {
 		ID   int64
+		Last int
 		Full bool
 	}](ctx, s.deps.DB, sql, args...)
 	if err != nil {
@@ -268,7 +303,7 @@ func (s *Service) spread(ctx context.Context, l *listing, g *group.Group) (empty
 		return false, nil
 	}
 	for _, row := range rows {
-		l.projects, l.full = append(l.projects, row.ID), append(l.full, row.Full)
+		l.projects, l.full, l.numbers = append(l.projects, row.ID), append(l.full, row.Full), l.numbers+row.Last
 	}
 	return len(rows) == 0, nil
 }
@@ -382,11 +417,17 @@ func (l *listing) page(req paging.Request) *postgres.List {
 func (l *listing) found(req paging.Request, most int) *postgres.List {
 	issues, order := postgres.From("issues i"), keys(req)
 	through := l.through(req)
-	switch through {
-	case aLabel:
+	switch {
+	case l.first:
+		issues = postgres.Among(l.passed(req), "i")
+	case through == aLabel:
 		issues, order = postgres.From("issue_labels x join issues i on i.id = x.issue_id"), inRows(req)
-	case anAssignee:
+	case through == anAssignee:
 		issues, order = postgres.From("issue_assignees x join issues i on i.id = x.issue_id"), inRows(req)
+	}
+	const each = "unnest(?::bigint[], ?::boolean[]) o(project_id, readable)"
+	if l.projects != nil && l.Search != "" {
+		issues.Join("join "+each+" on o.project_id = i.project_id", l.projects, l.full) // a text is sought once, not in each project
 	}
 	if l.all != nil {
 		// Offset 0 has each issue that is met asked for its project: how many are readable is not guessed.
@@ -395,16 +436,10 @@ func (l *listing) found(req paging.Request, most int) *postgres.List {
 	}
 	l.where(issues, through)
 	issues.Columns("i.id").Order(order...).Limit(most)
-	if req.Cursor != nil && issues.AfterFits(len(req.Cursor.After)) {
-		values := make([]any, len(req.Cursor.After))
-		for n, v := range req.Cursor.After {
-			values[n] = v
-		}
-		issues.After(values...)
-	}
+	goOn(issues, req)
 	var list *postgres.List
-	if l.projects != nil {
-		list = postgres.From("unnest(?::bigint[], ?::boolean[]) o(project_id, readable)", l.projects, l.full).Each(issues, "found")
+	if l.projects != nil && l.Search == "" {
+		list = postgres.From(each, l.projects, l.full).Each(issues, "found")
 	} else {
 		list = postgres.Among(issues, "found")
 	}
@@ -412,6 +447,28 @@ func (l *listing) found(req paging.Request, most int) *postgres.List {
 		list.Replan()
 	}
 	return list
+}
+
+// goOn has a list begin where a request goes on.
+func goOn(issues *postgres.List, req paging.Request) {
+	if req.Cursor == nil || !issues.AfterFits(len(req.Cursor.After)) {
+		return
+	}
+	values := make([]any, len(req.Cursor.After))
+	for n, v := range req.Cursor.After {
+		values[n] = v
+	}
+	issues.After(values...)
+}
+
+// passed is the issues that a search looks at one by one.
+func (l *listing) passed(req paging.Request) *postgres.List {
+	issues := postgres.From("issues i").Columns("i.*").Order(keys(req)...).Limit(maxPassed)
+	if l.project != nil {
+		issues.Where("i.project_id = ?", l.project.ID)
+	}
+	goOn(issues, req)
+	return issues
 }
 
 // way is what a list is read through: issues themselves, or rows beside them that an index has in the order of the list.

@@ -36,6 +36,10 @@ insert into issue_counters (project_id, last) values ($1, 1) on conflict (projec
 	sqlAtLeast = `
 insert into issue_counters (project_id, last) values ($1, $2) on conflict (project_id) do update set last = greatest(issue_counters.last, $2)`
 
+	// Whether more numbers were given in a project, or there are more issues in all, than so many.
+	sqlNumbersBeyond = `select coalesce((select last > $2 from issue_counters where project_id = $1), false)`
+	sqlIssuesBeyond  = `select count(*) > $1 from (select 1 from issues limit $1::bigint + 1) bounded`
+
 	sqlInsert = `
 insert into issues (project_id, iid, author_id, title, description, type, severity, confidential, discussion_locked, milestone_id, due_date, weight,
 	health_status, time_estimate, time_spent, tasks, tasks_done, upvotes, downvotes, relative_position, created_at, updated_at)

@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"testing"
@@ -22,20 +23,26 @@ type issueForge struct {
 	crowd.Planned
 }
 
-// TestListsOfManyIssues has STITHY_LOAD_ISSUES issues, half of them in one project, and five notes for each.
+// TestListsOfManyIssues has STITHY_LOAD_ISSUES issues, half of them in one project, and five notes for each. A migrated database that
+// STITHY_LOAD_DATABASE names is filled once and kept.
 func TestListsOfManyIssues(t *testing.T) {
 	issues := size(t, "STITHY_LOAD_ISSUES", "20000")
 	const projects = 1000
-	address := postgrestest.URL(t)
-	began := time.Now()
-	if _, err := crowd.Settle(t.Context(), address, projects); err != nil {
-		t.Fatal(err)
+	address, kept := os.Getenv("STITHY_LOAD_DATABASE"), true
+	if address == "" {
+		address, kept = postgrestest.URL(t), false
 	}
-	planned, err := crowd.Plan(t.Context(), address, issues, 5*issues, projects)
-	if err != nil {
-		t.Fatal(err)
+	planned, err := crowd.FindPlanned(t.Context(), address)
+	if !kept || err != nil {
+		began := time.Now()
+		if _, err := crowd.Settle(t.Context(), address, projects); err != nil {
+			t.Fatal(err)
+		}
+		if planned, err = crowd.Plan(t.Context(), address, issues, 5*issues, projects); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%d issues and %d notes in %v", issues, 5*issues, time.Since(began).Round(time.Second))
 	}
-	t.Logf("%d issues and %d notes in %v", issues, 5*issues, time.Since(began).Round(time.Second))
 	f := &issueForge{forge: newForge(t, address, issues, "issues", "issue_labels", "issue_assignees", "notes"), Planned: planned}
 	t.Run("keyset pages cost the same wherever they are", f.pagesAreFlat)
 	t.Run("every list with one filter is answered soon", f.listsAreQuick)

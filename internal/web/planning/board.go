@@ -317,7 +317,7 @@ func (x *ownerRequest) columns(path string, f filter, w window) ([]column, error
 		here := beside[:len(found[n].Items)]
 		beside = beside[len(here):]
 		all[n] = newColumn(c, names[c])
-		all[n].Count = upTo(found[n].Total)
+		all[n].Count = upTo(found[n].Total, false)
 		all[n].Cards = x.cards(path, w, names, c, slices.DeleteFunc(here, func(b issue.Beside) bool { return b.Project == nil }))
 		if found[n].More {
 			alone := w

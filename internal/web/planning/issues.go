@@ -175,8 +175,8 @@ func newIssuesBody(x *page.Request, f filter, path string, counts issue.Counts) 
 // states are the lists of open, closed and all issues, with the same filter.
 func states(x *page.Request, f filter, path string, counts issue.Counts) []stateLink {
 	all := []stateLink{
-		{Title: "Open " + upTo(counts.Opened), Icon: ui.IconIssue}, {Title: "Closed " + upTo(counts.Closed), Icon: ui.IconClosed},
-		{Title: "All " + upTo(counts.Opened+counts.Closed)},
+		{Title: "Open " + upTo(counts.Opened, counts.More), Icon: ui.IconIssue}, {Title: "Closed " + upTo(counts.Closed, counts.More), Icon: ui.IconClosed},
+		{Title: "All " + upTo(counts.Opened+counts.Closed, counts.More)},
 	}
 	for i, state := range []string{"opened", "closed", "all"} {
 		other := f
@@ -196,9 +196,9 @@ func withQuery(path string, q url.Values) string {
 }
 
 // upTo is a count as far as it was made.
-func upTo(n int) string {
-	if n > maxCounted {
-		return "10,000+"
+func upTo(n int, more bool) string {
+	if n > maxCounted || more {
+		return grouped(min(n, maxCounted)) + "+"
 	}
 	return grouped(n)
 }
@@ -240,8 +240,8 @@ func pagerOf(x *page.Request, f filter, path string, req paging.Request, found p
 	}
 	switch {
 	case n == 0:
-	case n > maxCounted:
-		p.Note = "10,000+ " + what + "s"
+	case n > maxCounted || counts.More:
+		p.Note = upTo(n, counts.More) + " " + what + "s"
 	case p.Back == "" && p.Onward == "" && n > 1:
 		p.Note = "All " + counted(n, what)
 	default:

@@ -52,7 +52,7 @@ type progress struct {
 func progressOf(d Deps, x *page.Request, in issue.Scope, id int64, title string) (*progress, error) {
 	counts, err := d.Issues.CountUpTo(x.Context(), x.Actor, in, issue.Filter{Match: issue.Match{MilestoneID: id}}, maxCounted+1)
 	all := counts.Opened + counts.Closed
-	text := fmt.Sprintf("%s of %s closed", upTo(counts.Closed), upTo(all))
+	text := fmt.Sprintf("%s of %s closed", upTo(counts.Closed, false), upTo(all, false))
 	return &progress{Title: title, Closed: counts.Closed, All: max(1, all), Text: text}, err
 }
 

@@ -48,6 +48,16 @@ func Plan(ctx context.Context, url string, issues, notes, projects int) (Planned
 	if err := run(ctx, conn, `update projects set archived = false where id = 1`, `vacuum (freeze, analyze) labels, milestones, issues, issue_labels, issue_assignees, issue_counters, notes`); err != nil {
 		return Planned{}, err
 	}
+	return FindPlanned(ctx, url)
+}
+
+// FindPlanned says where most of the issues are in a database that Plan filled.
+func FindPlanned(ctx context.Context, url string) (Planned, error) {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return Planned{}, err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
 	p := Planned{Project: 1, Label: "label 3", Rare: "rare", Milestone: "milestone 1"}
 	err = conn.QueryRow(ctx, `select (select namespace_id from projects where id = 1), (select author_id from issues where project_id = 1 order by id limit 1)`).Scan(&p.Group, &p.Author)
 	return p, err
