@@ -117,7 +117,8 @@ func (s *Service) countStates(ctx context.Context, by access.Actor, in Scope, f 
 
 func (s *Service) count(ctx context.Context, l *listing, most int) (int, error) {
 	sql, args := l.found(paging.Request{OrderBy: "created_at", Desc: true}, most).CountSQL(most)
-	return postgres.Value[int](ctx, s.deps.DB, sql, args...)
+	n, err := postgres.Value[int](l.hurry(ctx), s.deps.DB, sql, args...)
+	return n, tooBroad(err)
 }
 
 // maxOfLabel is how far the issues of a label are counted where many labels are listed.

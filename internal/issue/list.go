@@ -2,9 +2,12 @@ package issue
 
 import (
 	"context"
+	"errors"
 	"strconv"
+	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"stithy/internal/group"
 	"stithy/internal/kit/access"
@@ -165,39 +168,61 @@ func (s *Service) fetch(ctx context.Context, l *listing, req paging.Request) (pa
 	if err != nil {
 		return paging.Result[Issue]{}, err
 	}
+	ctx = l.hurry(ctx)
 	if vast {
 		first := *l
 		first.first = true
 		if page, err := paging.FetchOf(ctx, s.deps.DB, first.page(req), req, paging.MaxTotal+1, after); err != nil || page.More {
-			return page, err
+			return page, tooBroad(err)
 		}
 	}
 	page, err := paging.FetchOf(ctx, s.deps.DB, l.page(req), req, 0, after)
 	if err != nil || req.Keyset {
-		return page, err
+		return page, tooBroad(err)
 	}
 	if page.Total = req.Offset() + len(page.Items); page.More || (len(page.Items) == 0 && req.Page > 1) {
 		page.Total, err = paging.Count(ctx, s.deps.DB, l.found(req, paging.MaxTotal+1))
 	}
-	return page, err
+	return page, tooBroad(err)
 }
+
+// maxSearch is how long the database looks for a text. A word that millions of issues have, none of them new, takes longer than anybody waits.
+const maxSearch = 5 * time.Second
+
+// hurry bounds a search.
+func (l *listing) hurry(ctx context.Context) context.Context {
+	if l.Search == "" {
+		return ctx
+	}
+	return postgres.Within(ctx, postgres.Limits{Statement: maxSearch})
+}
+
+// tooBroad says what to do about a search that takes too long.
+func tooBroad(err error) error {
+	if errors.Is(err, postgres.ErrTimeout) {
+		return errBroad
+	}
+	return err
+}
+
+var errBroad = fault.WithMessage(fault.Unavailable, "This takes too long here: search for longer or rarer words, or add filters")
 
 // maxPassed is how many issues a search passes in the order of its list before it asks the index of texts. That index knows no order: what a word finds
 // it finds as a whole, so a word that many issues have costs most, and that word is on the first of them often enough to fill a page.
-const maxPassed = 10_000
+const maxPassed = 5_000
 
-// vast reports whether a search looks into more issues than it passes in order.
+// vast reports whether a search looks into more issues than are counted.
 func (s *Service) vast(ctx context.Context, l *listing, req paging.Request) (bool, error) {
 	if l.Search == "" || l.through(req) != issuesAlone || (req.OrderBy != "" && req.OrderBy != "created_at" && req.OrderBy != "updated_at") {
 		return false, nil
 	}
 	switch {
 	case l.project != nil:
-		return postgres.Value[bool](ctx, s.deps.DB, sqlNumbersBeyond, l.project.ID, maxPassed)
+		return postgres.Value[bool](ctx, s.deps.DB, sqlNumbersBeyond, l.project.ID, paging.MaxTotal)
 	case l.all == nil:
-		return l.numbers > maxPassed, nil
+		return l.numbers > paging.MaxTotal, nil
 	}
-	return postgres.Value[bool](ctx, s.deps.DB, sqlIssuesBeyond, maxPassed)
+	return postgres.Value[bool](ctx, s.deps.DB, sqlIssuesBeyond, paging.MaxTotal)
 }
 
 // Counts is how many issues of a list are open and closed, as far as they were counted.
@@ -540,7 +565,11 @@ func (l *listing) where(q *postgres.List, through way) {
 		}
 	}
 	if l.Confidential != nil {
-		q.Where("i.confidential = ?", *l.Confidential)
+		if *l.Confidential {
+			q.Where("i.confidential") // as their index says it
+		} else {
+			q.Where("not i.confidential")
+		}
 	}
 	if l.Type != "" {
 		q.Where("i.type = ?", l.Type)
@@ -560,21 +589,27 @@ func (l *listing) where(q *postgres.List, through way) {
 var errSearch = fault.WithMessage(fault.BadParams, "search needs three letters or digits in a row where it looks into all projects")
 
 // searchable reports whether the index knows where a text stands: it knows three letters or digits in a row.
-func searchable(text string) bool {
-	row := 0
-	for _, c := range text {
-		if row++; !unicode.IsLetter(c) && !unicode.IsDigit(c) {
-			row = 0
-		}
-		if row == 3 {
-			return true
+func searchable(text string) bool { return utf8.RuneCountInString(longestWord(text)) >= 3 }
+
+// longestWord is the longest row of letters and digits in a text.
+func longestWord(text string) (longest string) {
+	for _, word := range strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
+		if utf8.RuneCountInString(word) > utf8.RuneCountInString(longest) {
+			longest = word
 		}
 	}
-	return false
+	return longest
 }
 
 func (l *listing) whereMatches(q *postgres.List) {
 	pattern := postgres.LikeContains(l.Search)
+	// The index goes through all that it knows of each part of a text. Of several words it is asked for the longest, which is likely the rarest.
+	if word := longestWord(pattern); !l.first && searchable(word) && "%"+word+"%" != pattern {
+		q.Where("i.title ilike ? or left(i.description, 10000) ilike ?", postgres.LikeContains(word), postgres.LikeContains(word))
+		q.Where("(? and (i.title || '') ilike ?) or (? and (left(i.description, 10000) || '') ilike ?)",
+			l.InTitle || !l.InDescription, pattern, l.InDescription || !l.InTitle, pattern)
+		return
+	}
 	switch {
 	case l.InTitle == l.InDescription:
 		q.Where("i.title ilike ? or left(i.description, 10000) ilike ?", pattern, pattern) // as the index says it
@@ -655,7 +690,7 @@ func (l *listing) whereLabels(q *postgres.List, through way) {
 	case l.all != nil:
 		q.Where("not "+labeledHere, l.unwanted)
 	default:
-		q.Where("not "+labeled, l.unwanted)
+		q.Where(unlabeled, l.unwanted)
 	}
 	switch l.Label {
 	case None:
@@ -668,7 +703,9 @@ func (l *listing) whereLabels(q *postgres.List, through way) {
 // The last condition of labeledHere and plannedHere leaves out what an issue kept of a group that its project has left. Where the projects of a list
 // are known, its labels and milestones are of their groups alone.
 const (
-	labeled     = `exists (select 1 from issue_labels il where il.issue_id = i.id and il.label_id = any(?::bigint[]))`
+	labeled = `exists (select 1 from issue_labels il where il.issue_id = i.id and il.label_id = any(?::bigint[]))`
+	// Each issue that is met is looked up: to find all that have a label takes longer than to pass some that have it.
+	unlabeled   = `(select true from issue_labels il where il.issue_id = i.id and il.label_id = any(?::bigint[]) limit 1) is null`
 	labeledHere = `exists (select 1 from issue_labels il join labels b on b.id = il.label_id where il.issue_id = i.id and il.label_id = any(?::bigint[])
 	and (b.project_id = i.project_id or b.namespace_id = any(select unnest(n.lineage) from namespaces n where n.id = p.namespace_id)))`
 	planned     = `i.milestone_id = any(?::bigint[])`

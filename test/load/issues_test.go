@@ -2,6 +2,8 @@ package load
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -23,8 +25,8 @@ type issueForge struct {
 	crowd.Planned
 }
 
-// TestListsOfManyIssues has STITHY_LOAD_ISSUES issues, half of them in one project, and five notes for each. A migrated database that
-// STITHY_LOAD_DATABASE names is filled once and kept.
+// TestListsOfManyIssues has STITHY_LOAD_ISSUES issues, half of them in one project, and five notes for each. A database that
+// STITHY_LOAD_DATABASE names, migrated with the folder STITHY_LOAD_DATA, is filled once and kept.
 func TestListsOfManyIssues(t *testing.T) {
 	issues := size(t, "STITHY_LOAD_ISSUES", "20000")
 	const projects = 1000
@@ -53,7 +55,9 @@ func TestListsOfManyIssues(t *testing.T) {
 func (f *issueForge) quick(t *testing.T, path string) cost {
 	t.Helper()
 	for range 6 { // the plan of a prepared statement settles after some uses
-		f.get(t, path, f.admin)
+		if !f.answers(t, path) {
+			return cost{}
+		}
 	}
 	a, c := f.measure(t, path, f.admin)
 	if len(a.ids) == 0 {
@@ -68,6 +72,31 @@ func (f *issueForge) quick(t *testing.T, path string) cost {
 		t.Errorf("%s takes %v", path, p50)
 	}
 	return c
+}
+
+// answers asks for a page, and reports whether it is worth to measure it.
+func (f *issueForge) answers(t *testing.T, path string) bool {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, f.server.URL+"/api/v4"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Private-Token", f.admin)
+	began := time.Now()
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if _, err = io.Copy(io.Discard, res.Body); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(began)
+	if res.StatusCode != http.StatusOK || took > 3*time.Second {
+		t.Errorf("%s: %s after %v", path, res.Status, took.Round(time.Millisecond))
+		return false
+	}
+	return true
 }
 
 func (f *issueForge) pagesAreFlat(t *testing.T) {
@@ -98,7 +127,7 @@ func (f *issueForge) listsAreQuick(t *testing.T) {
 	for _, in := range []string{fmt.Sprintf("/projects/%d/issues", f.Project), fmt.Sprintf("/groups/%d/issues", f.Group), "/issues?scope=all"} {
 		for _, filter := range []string{
 			"", "state=opened", "labels=" + url.QueryEscape(f.Label), "labels=" + f.Rare, "milestone=" + url.QueryEscape(f.Milestone), "author_id=" + person, "assignee_id=" + person,
-			"search=number+4", "search=" + url.QueryEscape(needle(f.rows)), "confidential=true", "issue_type=issue", "created_before=2020-01-01T01:00:00Z", "updated_after=2020-01-01T01:00:00Z",
+			"search=number+4", "search=door", "search=abcd", "search=" + url.QueryEscape(needle(f.rows)), "confidential=true", "issue_type=issue", "created_before=2020-01-01T01:00:00Z", "updated_after=2020-01-01T01:00:00Z",
 			"order_by=updated_at", "not[labels]=" + url.QueryEscape(f.Label),
 		} {
 			query := "?"

@@ -69,9 +69,12 @@ func size(t *testing.T, variable, small string) int {
 // newForge serves a filled database.
 func newForge(t *testing.T, address string, rows int, tables ...string) *forge {
 	t.Helper()
-	dir := t.TempDir()
-	if err := secretbox.Generate(filepath.Join(dir, "secret.key")); err != nil {
-		t.Fatal(err)
+	dir := os.Getenv("STITHY_LOAD_DATA")
+	if dir == "" {
+		dir = t.TempDir()
+		if err := secretbox.Generate(filepath.Join(dir, "secret.key")); err != nil {
+			t.Fatal(err)
+		}
 	}
 	cfg, err := config.Load("", []string{
 		"STITHY_DATABASE_URL=" + address, "STITHY_DATA_DIR=" + dir,
