@@ -36,6 +36,7 @@ const (
 	Imports   = "imports"   // copies repositories
 	Pipelines = "pipelines" // reads configurations, with what they include from elsewhere
 	Reports   = "reports"   // reads what jobs of CI hand in
+	Mails     = "mails"     // waits for the mail server, once for each mail
 )
 
 // Apart are the args of a job in one of these queues. No more than half of the queue's workers on a node run jobs with
@@ -169,6 +170,11 @@ func At(t time.Time) Option {
 	return func(o *river.InsertOpts) { o.ScheduledAt = t }
 }
 
+// Bulk lets all jobs of the queue that are not bulk go first.
+func Bulk() Option {
+	return func(o *river.InsertOpts) { o.Priority = river.PriorityDefault + 1 }
+}
+
 // Queue inserts jobs and, between Start and Stop, works them.
 type Queue struct {
 	db       *postgres.DB
@@ -182,8 +188,8 @@ type Queue struct {
 	working  *working
 }
 
-// New returns a queue that works up to workers jobs at a time, and as many of those that are set apart, half of them for
-// imports and for reports; one with no workers only inserts. While it works it
+// New returns a queue that works up to workers jobs at a time, and as many of pipelines and of mails, half as many
+// imports and reports; one with no workers only inserts. While it works it
 // keeps two connections of its own, to be told of new jobs and to show that it lives.
 func New(db *postgres.DB, r *Registry, log *slog.Logger, workers int) (*Queue, error) {
 	inserter, err := river.NewClient(riverpgxv5.New(nil), &river.Config{Logger: quiet(log)})
@@ -215,7 +221,7 @@ func (q *Queue) Start(ctx context.Context) error {
 		return nil
 	}
 	id := "worker-" + rand.Text()
-	sizes := map[string]int{Pipelines: q.workers, Imports: half(q.workers), Reports: half(q.workers)}
+	sizes := map[string]int{Pipelines: q.workers, Mails: q.workers, Imports: half(q.workers), Reports: half(q.workers)}
 	queues := map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: q.workers}}
 	q.registry.shares.most = map[string]int{}
 	for name, size := range sizes {

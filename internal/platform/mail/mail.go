@@ -9,9 +9,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	netmail "net/mail"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/wneessen/go-mail"
 
@@ -23,7 +26,16 @@ type Message struct {
 	To      string // an address, as it is stored
 	Subject string
 	Text    string
+	HTML    string // the same for readers who show it; empty: the text alone
+
+	FromName   string   // is shown beside the address of the instance
+	ID         string   // without brackets; one is made up if it is empty
+	References []string // ids of the messages that it follows, the last of which it answers
+	Header     []Field  // further ones
 }
+
+// Field is a header of a message.
+type Field struct{ Name, Value string }
 
 // Sender sends messages. One that was given no server sends none.
 type Sender struct {
@@ -58,21 +70,31 @@ const timeout = 30 * time.Second
 // Send hands a message to the server. Without one it fails: whoever asks for
 // mail looks at Configured first.
 func (s *Sender) Send(ctx context.Context, m Message) error {
+	_, err := s.Deliver(ctx, m)
+	return err
+}
+
+// Deliver is Send, and tells what the server answered when it took the message. What it did not take is a *Failure.
+func (s *Sender) Deliver(ctx context.Context, m Message) (answer string, err error) {
 	if !s.Configured() {
-		return errors.New("sending mail: no server is named")
+		return "", errors.New("sending mail: no server is named")
 	}
 	message, err := s.message(m)
 	if err != nil {
-		return fmt.Errorf("writing mail: %w", err)
+		return "", fmt.Errorf("writing mail: %w", err)
 	}
 	client, err := mail.NewClient(s.server.Hostname(), s.options()...)
 	if err != nil {
-		return fmt.Errorf("preparing to send mail: %w", err)
+		return "", fmt.Errorf("preparing to send mail: %w", err)
 	}
-	if err := client.DialAndSendWithContext(ctx, message); err != nil {
-		return fmt.Errorf("sending mail: %w", err)
+	err = client.DialAndSendWithContext(ctx, message)
+	if message.IsDelivered() { // what comes after that, such as a farewell, changes nothing
+		return message.ServerResponse(), nil
 	}
-	return nil
+	if err != nil {
+		return "", failure(err)
+	}
+	return "", errors.New("sending mail: the server was told nothing")
 }
 
 // Ping greets the server, and signs in where the URL says as whom. It sends no
@@ -117,11 +139,42 @@ func (s *Sender) message(m Message) (*mail.Msg, error) {
 	if err := message.From(s.from); err != nil {
 		return nil, err
 	}
+	if m.FromName != "" {
+		if from := message.GetFrom(); len(from) == 1 {
+			message.FromMailAddress(&netmail.Address{Name: oneLine(m.FromName), Address: from[0].Address})
+		}
+	}
 	if err := message.To(m.To); err != nil {
 		return nil, err
 	}
 	message.Subject(m.Subject)
 	message.SetGenHeader("Auto-Submitted", "auto-generated")
+	fields := m.Header
+	if m.ID != "" {
+		fields = append(fields, Field{"Message-ID", "<" + m.ID + ">"})
+	}
+	if n := len(m.References); n > 0 {
+		fields = append(fields, Field{"In-Reply-To", "<" + m.References[n-1] + ">"}, Field{"References", "<" + strings.Join(m.References, "> <") + ">"})
+	}
+	for _, f := range fields {
+		if f.Value != oneLine(f.Value) {
+			return nil, fmt.Errorf("the header %s has more than one line", f.Name)
+		}
+		message.SetGenHeader(mail.Header(f.Name), f.Value)
+	}
 	message.SetBodyString(mail.TypeTextPlain, m.Text)
+	if m.HTML != "" {
+		message.AddAlternativeString(mail.TypeTextHTML, m.HTML)
+	}
 	return message, nil
+}
+
+// oneLine is a text without control characters.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
 }
