@@ -421,7 +421,7 @@ func (s *Service) subscribe(ctx context.Context, tx pgx.Tx, by access.Actor, i *
 	if on {
 		changed, err = subscription.Set(ctx, tx, subscription.Issue, i.ID, by.ID(), s.deps.Clock.Now())
 	} else {
-		changed, err = subscription.Unset(ctx, tx, subscription.Issue, i.ID, by.ID())
+		changed, err = subscription.Unset(ctx, tx, subscription.Issue, i.ID, by.ID(), s.deps.Clock.Now())
 	}
 	if err == nil && !changed {
 		err = fault.New(fault.NotModified)

@@ -345,7 +345,7 @@ func (s *Service) Subscribe(ctx context.Context, by access.Actor, o *owner.Owner
 		if on {
 			changed, err = subscription.Set(ctx, tx, subscription.Label, l.ID, by.ID(), s.deps.Clock.Now())
 		} else {
-			changed, err = subscription.Unset(ctx, tx, subscription.Label, l.ID, by.ID())
+			changed, err = subscription.Unset(ctx, tx, subscription.Label, l.ID, by.ID(), s.deps.Clock.Now())
 		}
 		if err == nil && !changed {
 			err = fault.New(fault.NotModified)
