@@ -71,6 +71,7 @@ fmt: $(TOOLS) ## Format the source
 templates: $(TOOLS) ## Write the Go of the templates of pages
 	bin/tools/templ generate -log-level warn -path internal/web
 	bin/tools/templ generate -log-level warn -path internal/apidocs
+	bin/tools/templ generate -log-level warn -path internal/notification
 
 generate: templates build ## Write what follows from the code: templates, docs/api, db/schema.sql, docs/operations/configuration.md
 	mkdir -p docs/api docs/operations
@@ -197,7 +198,7 @@ check-tidy:
 
 # db/schema.sql has a test of its own among those of platform/postgres.
 check-generated: build $(TOOLS)
-	@for dir in internal/web internal/apidocs; do \
+	@for dir in internal/web internal/apidocs internal/notification; do \
 		bin/tools/templ generate -log-level warn -check -path $$dir || { echo "stale, run make templates"; exit 1; }; \
 	done
 	@fresh=$$(mktemp -d); trap 'rm -rf "$$fresh"' EXIT; mkdir "$$fresh/api"; \

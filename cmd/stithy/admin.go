@@ -24,7 +24,8 @@ func adminCommand() *cobra.Command {
 		accountCommand("disable-two-factor", "Let a user who lost their second factor sign in without one", "%s signs in without a second factor.\n",
 			func(ctx context.Context, a *app.App, by access.Actor, id int64) error {
 				return a.Users.DisableTwoFactor(ctx, by, id)
-			}))
+			}),
+		mailCommand())
 }
 
 // accountCommand does something to one account.

@@ -264,9 +264,6 @@ func Assemble(p Parts) (*App, error) {
 	a.Badges = badge.New(badge.Deps{
 		DB: db, Bus: events, Projects: a.Projects, Owners: a.Owners, Repositories: a.Repositories, Clock: now,
 	})
-	a.Notifications = notification.New(notification.Deps{
-		DB: db, Users: a.Users, Groups: a.Groups, Projects: a.Projects, Owners: a.Owners, Clock: now,
-	})
 	a.Runners = runner.New(runner.Deps{
 		DB: db, Bus: events, Box: box, Settings: a.Settings, Groups: a.Groups, Projects: a.Projects, Clock: now, Log: log,
 		ExternalURL: base, Names: names,
@@ -288,12 +285,17 @@ func Assemble(p Parts) (*App, error) {
 	})
 	a.Audit = audit.New(audit.Deps{DB: db, Clock: now, Names: names})
 	a.Events = event.New(event.Deps{DB: db, Queue: queue, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Clock: now})
+	a.Notifications = notification.New(notification.Deps{
+		DB: db, Queue: queue, Box: box, Users: a.Users, Tokens: a.Tokens, Groups: a.Groups, Projects: a.Projects, Owners: a.Owners, Issues: a.Issues,
+		Notes: a.Notes, Pipelines: a.Pipelines, Markdown: a.Markdown, Mail: post, Clock: now, Log: log, ExternalURL: cfg.ExternalURL, Names: names,
+	})
 	a.bind()
 	a.metrics = telemetry.NewMetrics(setting.Version, a.Settings.Instance().Revision)
 	a.metrics.Sampled(a.gauges)
 	for _, room := range []interface{ Register(*jobqueue.Registry) }{
 		a.Users, a.SignIns, a.Groups, a.Projects, a.Members, a.OAuth,
 		a.Repositories, a.Uploads, a.LFS, a.Mentions, a.Snippets, a.Runners, a.Artifacts, a.Pipelines, a.Schedules, a.Dispatch, a.Audit, a.Events,
+		a.Notifications,
 	} {
 		room.Register(registry)
 	}

@@ -1,16 +1,23 @@
 package app
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"stithy/internal/group/grouptest"
+	"stithy/internal/issue"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/notification"
+	"stithy/internal/platform/mail/mailtest"
+	"stithy/internal/platform/postgres"
 	"stithy/internal/project/projecttest"
+	"stithy/internal/user/usertest"
 )
 
 const notificationsPage = "/-/user_settings/notifications"
@@ -105,5 +112,113 @@ func TestPeopleChooseWhatTheyAreMailedAbout(t *testing.T) {
 		if w := b.send("GET", path, nil); w.Code != http.StatusNotFound {
 			t.Errorf("%s: %d", path, w.Code)
 		}
+	}
+}
+
+// mails works the jobs that mail people, now.
+func (i *instance) mails(t *testing.T) {
+	t.Helper()
+	for _, kind := range []string{"notification_spread", "notification_mail"} {
+		rows, err := postgres.Values[string](t.Context(), i.DB, `with taken as (delete from river_job where kind = $1 returning args) select args::text from taken`, kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			var spread notification.SpreadArgs
+			var one notification.MailArgs
+			if err := json.Unmarshal([]byte(row), &spread); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal([]byte(row), &one); err != nil {
+				t.Fatal(err)
+			}
+			if kind == "notification_mail" {
+				err = i.Notifications.Send(t.Context(), one)
+			} else {
+				err = i.Notifications.Spread(t.Context(), spread)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// EM-06: mail programs open links, and send the form of one by themselves, without a session.
+func TestEM06_AFormWithoutASessionEndsMailsAndALookDoesNot(t *testing.T) {
+	t.Parallel()
+	sink := mailtest.New(t)
+	i := newInstance(t, "STITHY_SMTP_URL="+sink.URL.Reveal())
+	ann, bob := i.withPassword(t), usertest.New(t, i.DB)
+	home := grouptest.New(t, i.DB, grouptest.Named("smithy"), grouptest.Visible(access.Public))
+	tool := projecttest.New(t, i.DB, home.ID, projecttest.Named("anvil"), projecttest.Visible(access.Public))
+	watch := notification.Watch
+	if _, err := i.Notifications.Update(t.Context(), ann.ID, tool.Entity(), notification.Change{Level: &watch}); err != nil {
+		t.Fatal(err)
+	}
+	open := func() int {
+		t.Helper()
+		if _, err := i.Issues.Create(t.Context(), access.Actor{Person: bob.Person()}, tool, issue.Draft{Title: "Too hot"}); err != nil {
+			t.Fatal(err)
+		}
+		i.mails(t)
+		return len(sink.All())
+	}
+	if n := open(); n != 1 {
+		t.Fatalf("%d mails", n)
+	}
+	link := strings.TrimPrefix(strings.Trim(sink.All()[0].Header.Get("List-Unsubscribe"), "<>"), "https://forge.example")
+	stopped := func() bool {
+		t.Helper()
+		n, err := postgres.Value[int](t.Context(), i.DB, `select count(*) from unsubscriptions`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n > 0
+	}
+	stranger := i.browser(t)
+	if w := stranger.send(http.MethodGet, link, nil); w.Code != http.StatusOK || stopped() || !strings.Contains(w.Body.String(), "mails about this issue") || strings.Contains(w.Body.String(), "Too hot") {
+		t.Errorf("opened: %d, stopped %t: %s", w.Code, stopped(), w.Body)
+	}
+	if w := stranger.send(http.MethodPost, link+"x", url.Values{"List-Unsubscribe": {"One-Click"}}); w.Code != http.StatusNotFound || stopped() {
+		t.Errorf("another link: %d, stopped %t", w.Code, stopped())
+	}
+	if w := stranger.send(http.MethodPost, link, url.Values{"List-Unsubscribe": {"One-Click"}}); w.Code != http.StatusOK || !stopped() {
+		t.Errorf("sent: %d, stopped %t: %s", w.Code, stopped(), w.Body)
+	}
+	b := i.browser(t)
+	b.signIn(ann.Username, goodPassword)
+	if _, err := i.DB.Exec(t.Context(), `delete from unsubscriptions`); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.submit(b.get(link), link, nil); !s.says("Done. You get no more mails about this issue.") || !stopped() {
+		t.Errorf("by who is signed in: %d %s", s.Code, s.Body)
+	}
+
+	// What became of mails stands on the page.
+	if s := b.get(notificationsPage); s.says("sends no mail") || s.says("refused") {
+		t.Errorf("%s", s.Body)
+	}
+	sink.Answer(func(string) error { return mailtest.Refusal(550, [3]int{5, 1, 1}, "nobody of that name") })
+	open()
+	if s := b.get(notificationsPage); !s.says("nobody of that name") || !s.says("One mail to you could not be sent") {
+		t.Errorf("%s", s.Body)
+	}
+	if _, err := i.DB.Exec(t.Context(), `insert into unsubscriptions (kind, subject_id, user_id, created_at) values ('pipelines', $1, $2, now())`, tool.ID, ann.ID); err != nil {
+		t.Fatal(err)
+	}
+	resume := fmt.Sprintf("%s/declined/%d", notificationsPage, tool.ID)
+	if s := b.submit(b.get(notificationsPage), resume, nil); !s.says("You are mailed about this project again.") || s.says("Mails that you stopped") {
+		t.Errorf("%d %s", s.Code, s.Body)
+	}
+}
+
+func TestAnInstanceWithoutMailSaysSo(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	b := i.browser(t)
+	b.signIn(i.withPassword(t).Username, goodPassword)
+	if s := b.get(notificationsPage); !s.says("This instance sends no mail.") {
+		t.Errorf("%s", s.Body)
 	}
 }

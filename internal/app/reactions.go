@@ -74,6 +74,13 @@ func (a *App) react(events *bus.Bus) {
 	bus.On(events, a.Boards.OnMilestone)
 	bus.On(events, a.Boards.OnUserRemoving)
 
+	// What people are to be mailed about is written down before those are found whom it names.
+	bus.On(events, a.Notifications.OnIssue)
+	bus.On(events, a.Notifications.OnNote)
+	bus.On(events, a.Notifications.OnMention)
+	bus.On(events, a.Notifications.OnPipeline)
+	bus.On(events, a.Notifications.OnProject)
+
 	// What somebody does at an issue marks their to-dos there as done. Then those
 	// whom it names get one.
 	bus.On(events, a.Todos.OnIssue)

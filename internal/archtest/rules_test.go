@@ -46,7 +46,7 @@ var floors = [][]string{
 	{"bot", "deploytoken", "oauth", "repository"},
 	{"changelog", "lfs", "deploykey", "template", "upload"},
 	{"artifact", "runner", "variable"},
-	{"badge", "label", "milestone", "notification", "snippet"},
+	{"badge", "label", "milestone", "snippet"},
 	{"issue"},
 	{"markdown"},
 	{"board", "note", "wiki"},
@@ -56,7 +56,7 @@ var floors = [][]string{
 	{"schedule"},
 	{"dispatch"},
 	// listeners: no room imports them
-	{"audit", "event"},
+	{"audit", "event", "notification"},
 	// pages: what several areas need, then the areas, which never import each other
 	{"web/grouppage", "web/jobstatus", "web/projectpage"},
 	{"web/account", "web/admin", "web/ci", "web/overview", "web/planning", "web/texts"},

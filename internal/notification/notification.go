@@ -1,9 +1,11 @@
-// Package notification owns what people want to be mailed about: a level everywhere, in a group and what is below it, or in a project, with
-// the events and the address that they chose there. Where nobody chose anything there is no row, and reading makes none.
+// Package notification owns what people want to be mailed about, and these mails: a level everywhere, in a group and what is below it, or in a
+// project, with the events and the address that they chose there; what happened and whom it is to be told; what became of each mail. Where
+// nobody chose anything there is no row, and reading makes none.
 //
-// It does not own the addresses (user), nor mails, nor who takes part in what; whoever sends mails asks it who wants them.
+// It does not own the addresses (user), nor who may read what a mail tells of (issue, note, project), nor the subscriptions. It is a listener: it
+// writes what happened down in the transaction of the change (record.go); jobs find the people (spread.go) and send the mails (send.go).
 //
-// Tables: notification_settings.
+// Tables: notification_settings, mail_events, mails, mail_counts, refused_addresses.
 package notification
 
 import (
@@ -73,6 +75,12 @@ var eventNames = [events]string{
 
 // Name is the event on the wire.
 func (e Event) Name() string { return eventNames[e] }
+
+// eventNamed is the event of a name.
+func eventNamed(name string) (Event, bool) {
+	i := slices.Index(eventNames[:], name)
+	return Event(max(i, 0)), i >= 0
+}
 
 // Events are all of them.
 func Events() []Event {

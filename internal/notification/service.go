@@ -3,30 +3,52 @@ package notification
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"net/url"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/group"
+	"stithy/internal/issue"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
+	"stithy/internal/kit/wire"
+	"stithy/internal/markdown"
+	"stithy/internal/note"
 	"stithy/internal/owner"
+	"stithy/internal/pipeline"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/deps"
+	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/mail"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
+	"stithy/internal/token"
 	"stithy/internal/user"
 )
 
 // Deps is what the room needs from below.
 type Deps struct {
-	DB       *postgres.DB
-	Users    *user.Service
-	Groups   *group.Service
-	Projects *project.Service
-	Owners   *owner.Service
-	Clock    clock.Clock
+	DB          *postgres.DB
+	Queue       *jobqueue.Queue
+	Box         *secretbox.Box
+	Users       *user.Service
+	Tokens      *token.Service
+	Groups      *group.Service
+	Projects    *project.Service
+	Owners      *owner.Service
+	Issues      *issue.Service
+	Notes       *note.Service
+	Pipelines   *pipeline.Service
+	Markdown    *markdown.Service
+	Mail        *mail.Sender
+	Clock       clock.Clock
+	Log         *slog.Logger
+	ExternalURL *url.URL
+	Names       wire.Names
 }
 
 // Service is the use cases of notification settings.
@@ -169,7 +191,11 @@ func (s *Service) Own(ctx context.Context, by access.Actor, most int) ([]Place, 
 // Resolve says what holds for some people in a project, by their ids. Whoever does not exist is left out, and so is everybody if the project does
 // not.
 func (s *Service) Resolve(ctx context.Context, projectID int64, userIDs []int64) (map[int64]Resolved, error) {
-	rows, err := postgres.All[resolveRow](ctx, s.deps.DB, sqlResolve, userIDs, projectID)
+	return resolveIn(ctx, s.deps.DB, projectID, userIDs)
+}
+
+func resolveIn(ctx context.Context, q postgres.Querier, projectID int64, userIDs []int64) (map[int64]Resolved, error) {
+	rows, err := postgres.All[resolveRow](ctx, q, sqlResolve, userIDs, projectID)
 	if err != nil {
 		return nil, err
 	}

@@ -59,9 +59,22 @@ type eventText struct {
 
 // notificationsBody is what a person is mailed about.
 type notificationsBody struct {
+	Mail       bool // is sent at all
+	Refused    []refusedRow
+	Failed     string // how many mails were not sent, if any
 	Everywhere *page.Form
 	Places     []placeRow
+	Declined   []declinedRow
 	Choose     *page.Form
+}
+
+// refusedRow is an address that is not mailed any more.
+type refusedRow struct{ Address, Answer string }
+
+// declinedRow is a project that a person stopped mails about.
+type declinedRow struct {
+	Path, What string
+	Resume     *page.Form
 }
 
 // placeRow is a group or project for which a person chose something.
@@ -195,7 +208,85 @@ func notifications(x *request, status int, everywhere, choose *page.Form) error 
 		}
 		body.Places = append(body.Places, row)
 	}
+	if err := mailed(x, &body); err != nil {
+		return err
+	}
 	return x.Show(status, settings(x, "Notifications", notificationsPath), notificationsPage(body))
+}
+
+// mostFailed is up to how many mails that were not sent a page counts.
+const mostFailed = 100
+
+// mailed fills in what became of mails to the person.
+func mailed(x *request, body *notificationsBody) error {
+	rooms := x.deps.Notifications
+	body.Mail = rooms.SendsMail()
+	refused, err := rooms.RefusedOf(x.Context(), x.account.ID, ownRows)
+	if err != nil {
+		return err
+	}
+	for _, r := range refused {
+		body.Refused = append(body.Refused, refusedRow{r.Address, r.Answer})
+	}
+	failed, err := rooms.Failed(x.Context(), x.account.ID, mostFailed+1)
+	if err != nil {
+		return err
+	}
+	switch {
+	case failed > mostFailed:
+		body.Failed = "More than " + strconv.Itoa(mostFailed) + " mails to you could not be sent within the last thirty days."
+	case failed == 1:
+		body.Failed = "One mail to you could not be sent within the last thirty days."
+	case failed > 0:
+		body.Failed = strconv.Itoa(failed) + " mails to you could not be sent within the last thirty days."
+	}
+	declined, err := rooms.DeclinedBy(x.Context(), x.Actor, ownRows)
+	for _, d := range declined {
+		row := declinedRow{Path: d.Project.FullPath(), What: "moves of the project"}
+		if d.Pipelines {
+			row.What = "pipelines of the project"
+		}
+		row.Resume = x.Button(notificationsPath+"/declined/"+strconv.FormatInt(d.Project.ID, 10), "Mail me again", page.Secondary, "about "+row.Path)
+		body.Declined = append(body.Declined, row)
+	}
+	return err
+}
+
+func resumeMails(x *request) error {
+	id, err := x.ID()
+	if err != nil {
+		return err
+	}
+	if err := x.deps.Notifications.Undecline(x.Context(), x.Actor, id); err != nil {
+		return err
+	}
+	return x.Done(notificationsPath, "You are mailed about this project again.")
+}
+
+// showUnsubscribe asks whether to end the mails that a link is for. Opening it changes nothing: programs that look at mails open links.
+func showUnsubscribe(x *request) error {
+	token := x.R.PathValue("token")
+	what, err := x.deps.Notifications.Unsubscribing(x.Context(), token)
+	if err != nil {
+		return err
+	}
+	f := x.NewForm(notification.UnsubscribePath+token, "Stop these mails")
+	return x.Show(http.StatusOK, page.Layout{Title: "Stop mails", Narrow: true},
+		oneFormPage(formBody{Words: "You will get no more " + what + ", unless somebody mentions you.", Form: f}))
+}
+
+// unsubscribe ends them, for who pressed the button and for mail programs that send the form themselves (RFC 8058). Those follow no redirect.
+func unsubscribe(x *request) error {
+	token := x.R.PathValue("token")
+	what, err := x.deps.Notifications.Unsubscribing(x.Context(), token)
+	if err != nil {
+		return err
+	}
+	if err := x.deps.Notifications.Unsubscribe(x.Context(), token); err != nil {
+		return err
+	}
+	return x.Show(http.StatusOK, page.Layout{Title: "Stop mails", Narrow: true},
+		oneFormPage(formBody{Words: "Done. You get no more " + what + ".", Back: x.Link(notificationsPath)}))
 }
 
 func changeNotifications(x *request) error {
