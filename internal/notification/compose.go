@@ -233,7 +233,8 @@ func (s *Service) aboutIssue(ctx context.Context, r *reader, m *mailing, items [
 	}
 	left, fresh, authors := maxAll, false, []int64{}
 	for _, it := range items {
-		sec, text := section{URL: l.URL}, ""
+		var text string
+		sec := section{URL: l.URL}
 		if sec.Head, text, err = s.told(ctx, r, issue.Placed{Project: p, Issue: i}, it, names, &sec.URL); err != nil {
 			if fault.Is(err, fault.NotFound) {
 				continue // what was said is gone, or internal

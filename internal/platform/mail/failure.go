@@ -18,19 +18,19 @@ const (
 	Unknown                // all of it was sent, and no answer came: it may have been taken
 )
 
-// Failure is why a message was not taken, or is not known to have been.
-type Failure struct {
+// SendError is why a message was not taken, or is not known to have been.
+type SendError struct {
 	Verdict Verdict
 	Code    int // of the server's answer, 0 without one
 	err     error
 }
 
-func (f *Failure) Error() string { return fmt.Sprintf("sending mail: %v", f.err) }
-func (f *Failure) Unwrap() error { return f.err }
+func (f *SendError) Error() string { return fmt.Sprintf("sending mail: %v", f.err) }
+func (f *SendError) Unwrap() error { return f.err }
 
 // VerdictOf is that of an error of Send. What is wrong with a message before it is sent will stay wrong.
 func VerdictOf(err error) Verdict {
-	if f, ok := errors.AsType[*Failure](err); ok {
+	if f, ok := errors.AsType[*SendError](err); ok {
 		return f.Verdict
 	}
 	return Refused
@@ -41,13 +41,13 @@ const (
 	mustAuthenticate = 530 // of a server that wants a name and password: a setting of this instance is wrong, not the message
 )
 
-func failure(err error) *Failure {
+func failure(err error) *SendError {
 	sent, ok := errors.AsType[*mail.SendError](err)
 	if !ok {
-		return &Failure{Later, 0, err}
+		return &SendError{Later, 0, err}
 	}
 	code := sent.ErrorCode()
-	f := &Failure{Later, code, err}
+	f := &SendError{Later, code, err}
 	switch forGood := code >= permanent && code != mustAuthenticate; {
 	case sent.Reason == mail.ErrSMTPDataClose && code == 0:
 		f.Verdict = Unknown

@@ -74,7 +74,7 @@ func (s *Sender) Send(ctx context.Context, m Message) error {
 	return err
 }
 
-// Deliver is Send, and tells what the server answered when it took the message. What it did not take is a *Failure.
+// Deliver is Send, and tells what the server answered when it took the message. What it did not take is a *SendError.
 func (s *Sender) Deliver(ctx context.Context, m Message) (answer string, err error) {
 	if !s.Configured() {
 		return "", errors.New("sending mail: no server is named")

@@ -2,6 +2,7 @@
 package mailtest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -151,7 +152,7 @@ func (r *Received) read(message *mail.Message) error {
 	parts := multipart.NewReader(message.Body, params["boundary"])
 	for {
 		part, err := parts.NextPart() // decodes quoted-printable
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
