@@ -173,6 +173,7 @@ func (x *Request) Refuse(f *Form, err error) error {
 			q.Value = x.Form.Get(q.Name)
 		}
 	}
+	f.focus()
 	shownBy := func(name string) bool {
 		return slices.ContainsFunc(f.Fields, func(q Field) bool { return q.Name == name || q.Also == name })
 	}
@@ -193,6 +194,17 @@ func (x *Request) Refuse(f *Form, err error) error {
 		f.Problem = inWords(rest)
 	}
 	return nil
+}
+
+// focus has a browser go to the first answer that is wrong: a form may stand far below the top of its page.
+func (f *Form) focus() {
+	at := slices.IndexFunc(f.Fields, func(q Field) bool { return len(q.Problems) > 0 })
+	if at < 0 {
+		at = max(0, slices.IndexFunc(f.Fields, func(q Field) bool { return q.Focus }))
+	}
+	for i := range f.Fields {
+		f.Fields[i].Focus = i == at
+	}
 }
 
 // capital begins a text with a capital letter. Rooms say what is wrong with a field as it follows its name: here the

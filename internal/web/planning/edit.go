@@ -480,7 +480,7 @@ func people(x *request, text string, f *fault.Fields) ([]int64, error) {
 	for _, name := range names {
 		u, err := x.deps.Users.FindByUsername(x.Context(), strings.TrimPrefix(name, "@"))
 		if fault.Is(err, fault.NotFound) {
-			f.Add("assignees", "name nobody: there is no %s", cut(name, 100))
+			f.Add("assignees", "cannot be found: there is no %s. Check the username", cut(name, 100))
 			continue
 		} else if err != nil {
 			return nil, err

@@ -33,7 +33,7 @@ func TestIssuesAreOpenedOnAPage(t *testing.T) {
 		t.Error(s.text)
 	}
 	if s := b.post(issues, "title", " ", "due_date", "soon", "assignees", "nobody-at-all"); s.Code != http.StatusUnprocessableEntity ||
-		!s.says("Is not a day", "Name nobody: there is no nobody-at-all") {
+		!s.says("Is not a day", "Cannot be found: there is no nobody-at-all. Check the username") {
 		t.Errorf("what means nothing: %d %s", s.Code, s.text)
 	}
 	if s := b.post(issues, "title", " ", "description", "kept"); s.Code != http.StatusUnprocessableEntity || !s.says("Can't be blank", ">kept<") {

@@ -213,7 +213,7 @@ func newSide(x *request, f found, b *issue.Beside) (side sideBody, err error) {
 	side = sideBody{
 		Labels: badges(x.Request.Request, x.At(issuesPath), b.Labels), Milestone: milestoneOf(x.Request.Request, b), Due: x.Day(b.DueDate),
 		Overdue: !b.Closed && b.DueDate != nil && b.DueDate.Before(x.Clock.Now().UTC().Truncate(24*time.Hour)), Time: timeOf(x, f.Issue),
-		ShowsWeight: x.deps.Settings.Instance().Enterprise(), Secret: "Everyone who sees the project", Lock: "Everyone who can comment",
+		ShowsWeight: x.deps.Settings.Instance().Enterprise(), Secret: "Everyone who sees the project", Lock: "Everyone who sees the issue",
 	}
 	for n := range b.Assignees {
 		side.Assignees = append(side.Assignees, *personOf(&b.Assignees[n]))

@@ -405,6 +405,11 @@ func comment(x *request) error {
 	if said.Note == nil { // there was nothing but commands
 		return x.Done(f.path(x, ""), strings.Join(said.Commands.Summary, " "))
 	}
+	if text := strings.Join(said.Commands.Summary, " "); text != "" {
+		if err := x.Say(page.Flash{Text: text, Good: true}); err != nil {
+			return err
+		}
+	}
 	return toNote(x, f, said.Note)
 }
 

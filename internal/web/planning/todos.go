@@ -128,7 +128,7 @@ func newTodoRow(x *ownRequest, t todo.Todo, target issue.Form, people map[int64]
 	case !known:
 		row.Why = "Somebody " + whyTodo[t.Action]
 	case t.AuthorID == x.Account.ID:
-		row.Who, row.Why = personOf(&b), "You "+whyTodo[t.Action]
+		row.Who, row.Why = personOf(&b), "You "+strings.Replace(whyTodo[t.Action], "you", "yourself", 1)
 	default:
 		row.Who, row.Why = personOf(&b), b.Name+" "+whyTodo[t.Action]
 	}
@@ -146,7 +146,7 @@ func newTodoRow(x *ownRequest, t todo.Todo, target issue.Form, people map[int64]
 
 // whyTodo says what somebody did that asks for a look.
 var whyTodo = map[todo.Action]string{
-	todo.Assigned: "assigned you", todo.Mentioned: "named you", todo.Addressed: "wrote to you", todo.Marked: "put it on your list",
+	todo.Assigned: "assigned you", todo.Mentioned: "mentioned you", todo.Addressed: "wrote to you", todo.Marked: "put it on your list",
 }
 
 func finishTodo(x *ownRequest) error {

@@ -87,7 +87,7 @@ func (d *draft) check() error {
 		bad = bad || f.problem != ""
 	}
 	if bad {
-		return fault.WithMessage(fault.Rejected, "A file has no name that it can have.")
+		return fault.WithMessage(fault.Rejected, "The name of a file is missing, or is none that a file can have.")
 	}
 	return nil
 }
