@@ -10,7 +10,6 @@ import (
 	"stithy/internal/label"
 	"stithy/internal/milestone"
 	"stithy/internal/owner"
-	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
 	"stithy/internal/user"
 )
@@ -116,9 +115,11 @@ func (s *Service) countStates(ctx context.Context, by access.Actor, in Scope, f 
 }
 
 func (s *Service) count(ctx context.Context, l *listing, most int) (int, error) {
-	sql, args := l.found(paging.Request{OrderBy: "created_at", Desc: true}, most).CountSQL(most)
-	n, err := postgres.Value[int](l.hurry(ctx), s.deps.DB, sql, args...)
-	return n, tooBroad(err)
+	parts, err := s.parts(ctx, l)
+	if err != nil {
+		return 0, err
+	}
+	return s.countParts(ctx, parts, paging.Request{OrderBy: "created_at", Desc: true}, most)
 }
 
 // maxOfLabel is how far the issues of a label are counted where many labels are listed.
@@ -134,6 +135,7 @@ func (s *Service) countOfLabels(ctx context.Context, by access.Actor, in *owner.
 	if err != nil || empty {
 		return counts, err
 	}
+	l.large = nil // rows of a label are few enough
 	for _, id := range labels {
 		l.labels = [][]int64{{id}}
 		var c label.Counts

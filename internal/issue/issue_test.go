@@ -819,7 +819,7 @@ func TestASearchAmongManyIssuesFindsThemInOrder(t *testing.T) {
 		mark(t, w, `insert into issue_counters (project_id, last) values ($1, $2)`, p.id, p.count)
 	}
 	mark(t, w, `analyze issues`)
-	for word, want := range map[string]issue.Counts{"door": {Opened: 50, More: true}, "roof": {Opened: 30}} { // those of the newest 10,000 that are not confidential
+	for word, want := range map[string]issue.Counts{"door": {Opened: 25, More: true}, "roof": {Opened: 30}} { // those of the newest 5,000 that are not confidential
 		got, err := w.Issues.CountUpTo(t.Context(), access.Actor{Person: w.stranger.Person()}, issue.Scope{Project: w.project}, issue.Filter{Search: word}, 1000)
 		if err != nil || got != want {
 			t.Errorf("a page counts %+v with %s, want %+v: %v", got, word, want, err)
@@ -828,6 +828,7 @@ func TestASearchAmongManyIssuesFindsThemInOrder(t *testing.T) {
 	if got, err := w.Issues.Count(t.Context(), access.Actor{Person: w.stranger.Person()}, issue.Scope{Project: w.project}, issue.Filter{Search: "door"}); err != nil || got.Opened != 60 {
 		t.Errorf("statistics count %+v: %v", got, err)
 	}
+	everyIssueOfTheGroupOnce(t, w, other.ID)
 	for who, confidential := range map[*user.User]bool{w.stranger: false, w.root: true} {
 		actor := access.Actor{Person: who.Person()}
 		for place, in := range map[string]struct {
@@ -859,6 +860,28 @@ func TestASearchAmongManyIssuesFindsThemInOrder(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// everyIssueOfTheGroupOnce turns the pages of a list that a large project is looked at alone for.
+func everyIssueOfTheGroupOnce(t *testing.T, w *fixture, other int64) {
+	t.Helper()
+	want, err := postgres.Values[int64](t.Context(), w.DB, `
+		select id from issues where project_id = any($1) and not confidential and created_at between '2024-01-01 00:01:40Z' and '2024-01-01 00:02:00Z' order by created_at desc, id desc`, []int64{w.project.ID, other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	since, until := time.Date(2024, 1, 1, 0, 1, 40, 0, time.UTC), time.Date(2024, 1, 1, 0, 2, 0, 0, time.UTC)
+	for _, keyset := range []bool{true, false} {
+		got, first := turn(t, w, access.Actor{Person: w.stranger.Person()}, issue.Scope{Group: w.group}, issue.Filter{CreatedAfter: &since, CreatedBefore: &until},
+			paging.Request{Page: 1, PerPage: 7, OrderBy: "created_at", Desc: true, Keyset: keyset})
+		if !slices.Equal(got, want) || !keyset && first.Total != len(want) {
+			t.Errorf("keyset %v: got %v of %d, want %v", keyset, got, first.Total, want)
+		}
+	}
+	counts, err := w.Issues.Count(t.Context(), access.Actor{Person: w.root.Person()}, issue.Scope{Group: w.group}, issue.Filter{})
+	if err != nil || counts.Opened != 12_500 {
+		t.Errorf("the group has %+v: %v", counts, err)
 	}
 }
 

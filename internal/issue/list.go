@@ -1,8 +1,10 @@
 package issue
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -101,6 +103,7 @@ type listing struct {
 	projects []int64          // each of them, with issues
 	full     []bool           // of each: confidential ones, too
 	numbers  int              // that issues of these projects were given
+	large    []int64          // of the projects: those with very many issues
 	all      *readers         // of all projects, each looked at when it is met
 	labels   [][]int64        // of each name that is asked for, the labels that have it
 	unwanted []int64
@@ -176,14 +179,92 @@ func (s *Service) fetch(ctx context.Context, l *listing, req paging.Request) (pa
 			return page, tooBroad(err)
 		}
 	}
-	page, err := paging.FetchOf(ctx, s.deps.DB, l.page(req), req, 0, after)
+	parts, err := s.parts(ctx, l)
+	if err != nil {
+		return paging.Result[Issue]{}, err
+	}
+	list := l.page(req)
+	if len(parts) > 1 {
+		if list, err = s.join(ctx, parts, req); err != nil {
+			return paging.Result[Issue]{}, err
+		}
+	}
+	page, err := paging.FetchOf(ctx, s.deps.DB, list, req, 0, after)
 	if err != nil || req.Keyset {
 		return page, tooBroad(err)
 	}
 	if page.Total = req.Offset() + len(page.Items); page.More || (len(page.Items) == 0 && req.Page > 1) {
-		page.Total, err = paging.Count(ctx, s.deps.DB, l.found(req, paging.MaxTotal+1))
+		page.Total, err = s.countParts(ctx, parts, req, paging.MaxTotal+1)
 	}
-	return page, tooBroad(err)
+	return page, err
+}
+
+// maxLarge is how many projects of a list are looked at alone: the largest.
+const maxLarge = 3
+
+// parts are a list of several projects as lists of its large projects, each alone, and of all others. The database plans a list of many projects for
+// their average, which is far from what a large one needs.
+func (s *Service) parts(ctx context.Context, l *listing) ([]*listing, error) {
+	if l.projects == nil || l.Search != "" || len(l.large) == 0 {
+		return []*listing{l}, nil
+	}
+	var all []*listing
+	for _, id := range l.large {
+		p, err := s.deps.Projects.Find(ctx, l.by, id)
+		if fault.Is(err, fault.NotFound) {
+			continue // it was deleted meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		one, empty, err := s.listing(ctx, l.by, Scope{Project: p}, l.Filter)
+		if err != nil {
+			return nil, err
+		}
+		if !empty {
+			all = append(all, one)
+		}
+	}
+	rest := *l
+	rest.projects, rest.full = []int64{}, []bool{}
+	for n, id := range l.projects {
+		if !slices.Contains(l.large, id) {
+			rest.projects, rest.full = append(rest.projects, id), append(rest.full, l.full[n])
+		}
+	}
+	return append(all, &rest), nil
+}
+
+// join is the list of what some lists find for a page.
+func (s *Service) join(ctx context.Context, parts []*listing, req paging.Request) (*postgres.List, error) {
+	most := req.PerPage + 1
+	if !req.Keyset {
+		most += req.Offset()
+	}
+	found := []int64{}
+	for _, l := range parts {
+		sql, args := inOrder(l.found(req, most), req).Limit(most).SQL()
+		some, err := postgres.Values[int64](ctx, s.deps.DB, sql, args...)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, some...)
+	}
+	return inOrder(postgres.From("unnest(?::bigint[]) found(id)", found), req).Details("join issues i on i.id = page.id", listColumns), nil
+}
+
+func (s *Service) countParts(ctx context.Context, parts []*listing, req paging.Request, most int) (total int, err error) {
+	for _, l := range parts {
+		sql, args := l.found(req, most).CountSQL(most)
+		n, err := postgres.Value[int](l.hurry(ctx), s.deps.DB, sql, args...)
+		if err != nil {
+			return 0, tooBroad(err)
+		}
+		if total += n; total >= most {
+			return most, nil
+		}
+	}
+	return total, nil
 }
 
 // maxSearch is how long the database looks for a text. A word that millions of issues have, none of them new, takes longer than anybody waits.
@@ -315,11 +396,12 @@ func (s *Service) spread(ctx context.Context, l *listing, g *group.Group) (empty
 		most = maxInGroup
 	}
 	sql, args := found.Order(postgres.Key{Expr: "p.id"}).Limit(most + 1).SQL()
-	rows, err := postgres.All[struct {
+	type has struct {
 		ID   int64
-		Last int
+		Last int // number of an issue
 		Full bool
-	}](ctx, s.deps.DB, sql, args...)
+	}
+	rows, err := postgres.All[has](ctx, s.deps.DB, sql, args...)
 	if err != nil {
 		return false, err
 	}
@@ -329,6 +411,12 @@ func (s *Service) spread(ctx context.Context, l *listing, g *group.Group) (empty
 	}
 	for _, row := range rows {
 		l.projects, l.full, l.numbers = append(l.projects, row.ID), append(l.full, row.Full), l.numbers+row.Last
+	}
+	slices.SortFunc(rows, func(a, b has) int { return cmp.Compare(b.Last, a.Last) })
+	for _, row := range rows[:min(len(rows), maxLarge)] {
+		if row.Last > paging.MaxTotal {
+			l.large = append(l.large, row.ID)
+		}
 	}
 	return len(rows) == 0, nil
 }
@@ -434,8 +522,12 @@ func (l *listing) page(req paging.Request) *postgres.List {
 	if !req.Keyset {
 		most += req.Offset()
 	}
-	return l.found(req, most).Join("join issues i on i.id = found.id").Columns("i.id").Order(keys(req)...).
-		Details("join issues i on i.id = page.id", listColumns)
+	return inOrder(l.found(req, most), req).Details("join issues i on i.id = page.id", listColumns)
+}
+
+// inOrder puts issues that were found in the order of a request.
+func inOrder(found *postgres.List, req paging.Request) *postgres.List {
+	return found.Join("join issues i on i.id = found.id").Columns("i.id").Order(keys(req)...)
 }
 
 // found is the ids of the first issues, no more than most of each project: further ones stand on no page that is asked for.
