@@ -275,11 +275,11 @@ func Assemble(p Parts) (*App, error) {
 		Outbound: a.Outbound, Clock: now, ExternalURL: base, Names: names, Schedules: &up.schedules,
 	})
 	a.Schedules = schedule.New(schedule.Deps{
-		DB: db, Queue: queue, Box: box, Users: a.Users, Tokens: a.Tokens, Projects: a.Projects, Protection: a.Protection, Pipelines: a.Pipelines,
+		DB: db, Bus: events, Queue: queue, Box: box, Users: a.Users, Tokens: a.Tokens, Projects: a.Projects, Protection: a.Protection, Pipelines: a.Pipelines,
 		Clock: now, Names: names, JobTokens: &up.callers,
 	})
 	a.Dispatch = dispatch.New(dispatch.Deps{
-		DB: db, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, OAuth: a.OAuth, Projects: a.Projects,
+		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, OAuth: a.OAuth, Projects: a.Projects,
 		Protection: a.Protection, Repositories: a.Repositories, Runners: a.Runners, Artifacts: a.Artifacts, Pipelines: a.Pipelines, Clock: now,
 		Log: log, ExternalURL: base, Names: names, Claims: int(cfg.DatabaseMaxConns) / 2, Hold: cfg.JobRequestHold, Draining: a.drain.Done(),
 	})

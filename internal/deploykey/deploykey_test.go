@@ -104,7 +104,7 @@ func TestAKeyIsAddedShownChangedAndTaken(t *testing.T) {
 		t.Errorf("a key without a project: %v", err)
 	}
 	acts := w.Audited()
-	if len(acts) != 2 || acts[0].Type != "deploy_key_added" || acts[1].Type != "deploy_key_removed" {
+	if len(acts) != 3 || acts[0].Type != "deploy_key_added" || acts[1].Type != "deploy_key_updated" || acts[2].Type != "deploy_key_removed" {
 		t.Errorf("%+v", acts)
 	}
 }

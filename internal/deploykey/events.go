@@ -10,6 +10,7 @@ type Action string
 
 const (
 	Added   Action = "deploy_key_added"
+	Updated Action = "deploy_key_updated"
 	Removed Action = "deploy_key_removed"
 )
 
@@ -26,10 +27,7 @@ func (e Event) EventName() string { return string(e.Action) }
 
 // AuditRecord is the act as the audit trail keeps it.
 func (e Event) AuditRecord() bus.AuditRecord {
-	message := "Removed deploy key"
-	if e.Action == Added {
-		message = "Added deploy key"
-	}
+	message := map[Action]string{Added: "Added deploy key", Updated: "Changed deploy key", Removed: "Removed deploy key"}[e.Action]
 	return bus.AuditRecord{
 		Type: e.EventName(), By: e.By, Entity: e.In, Message: message + " " + e.Key.FingerprintSHA256,
 		Target: bus.Target{Type: "DeployKey", ID: e.Key.ID, Details: e.Key.Title},

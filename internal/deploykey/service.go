@@ -147,8 +147,10 @@ func (s *Service) Change(ctx context.Context, by access.Actor, p *project.Projec
 				return err
 			}
 		}
-		k, err = found(postgres.One[Key](ctx, tx, sqlFind, p.ID, id))
-		return err
+		if k, err = found(postgres.One[Key](ctx, tx, sqlFind, p.ID, id)); err != nil {
+			return err
+		}
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: Updated, By: by, In: p.Entity(), Key: *k})
 	})
 	return k, err
 }

@@ -53,7 +53,7 @@ type setScopeParams struct {
 }
 
 func (s *Service) handleSetScope(ctx context.Context, call httpapi.Call[*project.Project, setScopeParams]) (httpapi.NoContent, error) {
-	return httpapi.NoContent{}, s.Close(ctx, call.Subject, call.Params.Enabled)
+	return httpapi.NoContent{}, s.Close(ctx, call.Actor, call.Subject, call.Params.Enabled)
 }
 
 type allowParams struct {
@@ -79,7 +79,7 @@ func (s *Service) handleAllow(ctx context.Context, call httpapi.Call[*project.Pr
 }
 
 func (s *Service) handleDisallow(ctx context.Context, call httpapi.Call[*project.Project, disallowParams]) (httpapi.NoContent, error) {
-	return httpapi.NoContent{}, s.Disallow(ctx, call.Subject, call.Params.TargetProjectID)
+	return httpapi.NoContent{}, s.Disallow(ctx, call.Actor, call.Subject, call.Params.TargetProjectID)
 }
 
 type disallowParams struct {

@@ -117,13 +117,13 @@ func newFixture(t testing.TB) *fixture {
 		Outbound: c.Outbound, Clock: c.Clock, ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names, Schedules: &owners,
 	})
 	w.schedules = schedule.New(schedule.Deps{
-		DB: db, Queue: c.Queue, Box: c.Box, Users: c.Users, Tokens: c.Tokens, Projects: c.Projects, Protection: rules, Pipelines: pipelines,
+		DB: db, Bus: c.Bus, Queue: c.Queue, Box: c.Box, Users: c.Users, Tokens: c.Tokens, Projects: c.Projects, Protection: rules, Pipelines: pipelines,
 		Clock: c.Clock, Names: c.Instance.Names, JobTokens: &jobs.caller,
 	})
 	owners.Schedules = w.schedules
 	w.Variables, w.blobs = variables, blobs
 	w.Service = New(Deps{
-		DB: db, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens,
+		DB: db, Bus: c.Bus, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens,
 		OAuth: oauth.New(oauth.Deps{
 			DB: db, Bus: c.Bus, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens, Clock: c.Clock,
 			ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names, Password: noPassword,

@@ -297,7 +297,7 @@ func TestCI01_FilesOfOtherProjectsAreForThoseWhoWouldBeLetInNow(t *testing.T) {
 	admin := usertest.New(t, w.deps.DB, usertest.Named("eve"), usertest.Admin())
 	projecttest.Join(t, w.deps.DB, w.project, admin, access.Developer)
 	hidden := projecttest.New(t, w.deps.DB, w.group.ID, projecttest.Named("hidden"))
-	if err := w.Close(t.Context(), hidden, false); err != nil {
+	if err := w.Close(t.Context(), access.Actor{Process: "test"}, hidden, false); err != nil {
 		t.Fatal(err)
 	}
 	job, secret := w.running(t, hidden)

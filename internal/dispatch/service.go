@@ -12,6 +12,7 @@ import (
 
 	"stithy/internal/artifact"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
 	"stithy/internal/kit/wire"
 	"stithy/internal/oauth"
 	"stithy/internal/pipeline"
@@ -31,6 +32,7 @@ import (
 // Deps is what the room needs from below.
 type Deps struct {
 	DB           *postgres.DB
+	Bus          *bus.Bus
 	Box          *secretbox.Box
 	Settings     *setting.Service
 	Users        *user.Service

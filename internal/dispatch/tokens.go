@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"stithy/internal/ciconfig"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
@@ -112,9 +114,17 @@ func (s *Service) Scope(ctx context.Context, p *project.Project) (Scope, error) 
 }
 
 // Close lets listed projects in only, or all.
-func (s *Service) Close(ctx context.Context, p *project.Project, inbound bool) error {
-	_, err := s.deps.DB.Exec(ctx, sqlSetInbound, p.ID, inbound)
-	return err
+func (s *Service) Close(ctx context.Context, by access.Actor, p *project.Project, inbound bool) error {
+	did := InboundOpened
+	if inbound {
+		did = InboundClosed
+	}
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlSetInbound, p.ID, inbound); err != nil {
+			return err
+		}
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: did, By: by, In: p.Entity()})
+	})
 }
 
 var errTooMany = fault.WithReason(fault.Rejected, "Target projects exceeds the allowed number of project links (%d)", maxAllowed)
@@ -131,19 +141,29 @@ func (s *Service) Allow(ctx context.Context, by access.Actor, p *project.Project
 	if n >= maxAllowed-1 { // the project itself counts
 		return errTooMany
 	}
-	_, err = s.deps.DB.Exec(ctx, sqlAllow, p.ID, target, by.ID(), s.deps.Clock.Now())
-	return postgres.Faults{"job_token_allowlist_target_id_fkey": errNoTarget}.Translate(err)
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, sqlAllow, p.ID, target, by.ID(), s.deps.Clock.Now())
+		if err != nil || tag.RowsAffected() == 0 { // it is in already
+			return postgres.Faults{"job_token_allowlist_target_id_fkey": errNoTarget}.Translate(err)
+		}
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: ProjectAdded, By: by, In: p.Entity(), TargetID: target})
+	})
 }
 
 var errNoTarget = fault.NotFoundf("target_project_id not found")
 
 // Disallow keeps them out again.
-func (s *Service) Disallow(ctx context.Context, p *project.Project, target int64) error {
-	tag, err := s.deps.DB.Exec(ctx, sqlDisallow, p.ID, target)
-	if err == nil && tag.RowsAffected() == 0 {
-		err = errNoTarget
-	}
-	return err
+func (s *Service) Disallow(ctx context.Context, by access.Actor, p *project.Project, target int64) error {
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, sqlDisallow, p.ID, target)
+		if err == nil && tag.RowsAffected() == 0 {
+			err = errNoTarget
+		}
+		if err != nil {
+			return err
+		}
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: ProjectRemoved, By: by, In: p.Entity(), TargetID: target})
+	})
 }
 
 // idTokenLife is how long an ID token is good for, unless its job takes longer.

@@ -328,7 +328,7 @@ func (s *Service) RetryPipeline(ctx context.Context, by access.Actor, p *project
 
 // Delete removes a pipeline with its jobs, their logs and files. Its children
 // stay.
-func (s *Service) Delete(ctx context.Context, p *project.Project, id int64) error {
+func (s *Service) Delete(ctx context.Context, by access.Actor, p *project.Project, id int64) error {
 	if _, err := s.Find(ctx, p.ID, id); err != nil {
 		return err
 	}
@@ -351,6 +351,9 @@ func (s *Service) Delete(ctx context.Context, p *project.Project, id int64) erro
 			}
 		}
 		if _, err := tx.Exec(ctx, sqlDeletePipeline, id); err != nil {
+			return err
+		}
+		if err := s.deps.Bus.Publish(ctx, tx, PipelineDeleted{By: by, In: p.Entity(), ID: id}); err != nil {
 			return err
 		}
 		return s.deps.Queue.Insert(ctx, tx, KeepArgs{PipelineID: id, ProjectID: p.ID, SHA: t.pipeline.SHA})

@@ -301,7 +301,7 @@ func (s *Service) handleCancel(ctx context.Context, call httpapi.Call[*project.P
 }
 
 func (s *Service) handleDelete(ctx context.Context, call httpapi.Call[*project.Project, pipelineRef]) (httpapi.NoContent, error) {
-	return httpapi.NoContent{}, s.Delete(ctx, call.Subject, call.Params.PipelineID)
+	return httpapi.NoContent{}, s.Delete(ctx, call.Actor, call.Subject, call.Params.PipelineID)
 }
 
 // VariableForm is a variable on the wire.

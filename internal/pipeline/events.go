@@ -1,6 +1,12 @@
 package pipeline
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
+)
 
 // JobQueued tells that a build waits for a runner, in the transaction that
 // makes it so. Bridges are not told of: they need no runner.
@@ -53,3 +59,21 @@ type PipelineChanged struct {
 
 // EventName is for logs.
 func (PipelineChanged) EventName() string { return "pipeline changed" }
+
+// PipelineDeleted tells that somebody deleted a pipeline.
+type PipelineDeleted struct {
+	By access.Actor
+	In bus.Entity
+	ID int64
+}
+
+// EventName is what the audit trail calls it.
+func (PipelineDeleted) EventName() string { return "destroy_pipeline" }
+
+// AuditRecord is the act as the audit trail keeps it.
+func (e PipelineDeleted) AuditRecord() bus.AuditRecord {
+	return bus.AuditRecord{
+		Type: e.EventName(), By: e.By, Entity: e.In, Message: "Deleted pipeline", Remove: "pipeline",
+		Target: bus.Target{Type: "Ci::Pipeline", ID: e.ID, Details: fmt.Sprintf("#%d", e.ID)},
+	}
+}

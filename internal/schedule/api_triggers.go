@@ -127,7 +127,7 @@ func (s *Service) handleChangeTrigger(ctx context.Context, call httpapi.Call[*pr
 }
 
 func (s *Service) handleDeleteTrigger(ctx context.Context, call httpapi.Call[*project.Project, triggerRef]) (httpapi.NoContent, error) {
-	return httpapi.NoContent{}, s.DeleteTrigger(ctx, call.Subject, call.Params.TriggerID)
+	return httpapi.NoContent{}, s.DeleteTrigger(ctx, call.Actor, call.Subject, call.Params.TriggerID)
 }
 
 type pullParams struct {

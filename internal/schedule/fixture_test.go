@@ -75,7 +75,7 @@ func newFixture(t testing.TB) *fixture {
 		Outbound: c.Outbound, Clock: c.Clock, ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names, Schedules: &up,
 	})
 	w.schedules = schedule.New(schedule.Deps{
-		DB: c.DB, Queue: c.Queue, Box: c.Box, Users: c.Users, Tokens: c.Tokens, Projects: c.Projects, Protection: rules, Pipelines: w.pipelines,
+		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Box: c.Box, Users: c.Users, Tokens: c.Tokens, Projects: c.Projects, Protection: rules, Pipelines: w.pipelines,
 		Clock: c.Clock, Names: c.Instance.Names, JobTokens: noJobTokens{},
 	})
 	up.Schedules = w.schedules

@@ -9,6 +9,7 @@ import (
 
 	"stithy/internal/gitstore"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
 	"stithy/internal/pipeline"
@@ -26,6 +27,7 @@ import (
 // Deps is what the room needs from below.
 type Deps struct {
 	DB         *postgres.DB
+	Bus        *bus.Bus
 	Queue      *jobqueue.Queue
 	Box        *secretbox.Box
 	Users      *user.Service
@@ -141,8 +143,14 @@ func (s *Service) Change(ctx context.Context, by access.Actor, p *project.Projec
 
 // Take makes the actor the owner of a schedule. What the former owner gave to its
 // pipelines stays with the schedule, so only maintainers may.
-func (s *Service) Take(ctx context.Context, by access.Actor, p *project.Project, id int64) (*Schedule, error) {
-	return foundSchedule(postgres.One[Schedule](ctx, s.deps.DB, sqlTakeSchedule, p.ID, id, by.ID(), s.deps.Clock.Now()))
+func (s *Service) Take(ctx context.Context, by access.Actor, p *project.Project, id int64) (sc *Schedule, err error) {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		if sc, err = foundSchedule(postgres.One[Schedule](ctx, tx, sqlTakeSchedule, p.ID, id, by.ID(), s.deps.Clock.Now())); err != nil {
+			return err
+		}
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: ScheduleTaken, By: by, In: p.Entity(), ID: sc.ID, Description: sc.Description})
+	})
+	return sc, err
 }
 
 // Delete removes a schedule, for its owner, maintainers and administrators.

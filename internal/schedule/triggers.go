@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/jackc/pgx/v5"
+
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
@@ -48,9 +50,20 @@ func (s *Service) CreateTrigger(
 		return nil, "", err
 	}
 	secret := secretbox.RandomToken(40)
-	t, err := foundTrigger(postgres.One[Trigger](ctx, s.deps.DB, sqlInsertTrigger, p.ID, by.ID(), description,
-		s.deps.Box.Digest(triggerDigest, secret), secret[:4], s.deps.Clock.Now()))
+	t, err := s.trigger(ctx, TriggerCreated, by, p, sqlInsertTrigger, p.ID, by.ID(), description, s.deps.Box.Digest(triggerDigest, secret), secret[:4],
+		s.deps.Clock.Now())
 	return t, secretbox.Secret(s.deps.Names.TokenPrefix(wire.TriggerToken) + secret), err
+}
+
+// trigger changes a token and tells of it.
+func (s *Service) trigger(ctx context.Context, did Action, by access.Actor, p *project.Project, sql string, args ...any) (t *Trigger, err error) {
+	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		if t, err = foundTrigger(postgres.One[Trigger](ctx, tx, sql, args...)); err != nil {
+			return err
+		}
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: did, By: by, In: p.Entity(), ID: t.ID, Description: t.Description})
+	})
+	return t, err
 }
 
 // FindTrigger reads a token of a project.
@@ -70,16 +83,25 @@ func (s *Service) ChangeTrigger(ctx context.Context, by access.Actor, p *project
 	if err := checkDescription(description); err != nil {
 		return nil, err
 	}
-	return foundTrigger(postgres.One[Trigger](ctx, s.deps.DB, sqlUpdateTrigger, id, description, s.deps.Clock.Now()))
+	return s.trigger(ctx, TriggerUpdated, by, p, sqlUpdateTrigger, id, description, s.deps.Clock.Now())
 }
 
 // DeleteTrigger ends a token.
-func (s *Service) DeleteTrigger(ctx context.Context, p *project.Project, id int64) error {
-	tag, err := s.deps.DB.Exec(ctx, sqlDeleteTrigger, p.ID, id)
-	if err == nil && tag.RowsAffected() == 0 {
-		return errNoTrigger
+func (s *Service) DeleteTrigger(ctx context.Context, by access.Actor, p *project.Project, id int64) error {
+	t, err := s.FindTrigger(ctx, p.ID, id)
+	if err != nil {
+		return err
 	}
-	return err
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, sqlDeleteTrigger, p.ID, id)
+		if err == nil && tag.RowsAffected() == 0 {
+			return errNoTrigger
+		}
+		if err != nil {
+			return err
+		}
+		return s.deps.Bus.Publish(ctx, tx, Event{Action: TriggerDeleted, By: by, In: p.Entity(), ID: t.ID, Description: t.Description})
+	})
 }
 
 // Pull starts a pipeline for whoever has a trigger token, as the owner of the
