@@ -79,6 +79,14 @@ begin
     return null;
 end $$;
 
+CREATE FUNCTION public.drop_audit_month(month date) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+begin
+    execute format('drop table if exists %I', 'audit_seals_' || to_char(month, 'YYYYMM'));
+    execute format('drop table if exists %I', 'audit_events_' || to_char(month, 'YYYYMM'));
+end $$;
+
 CREATE FUNCTION public.drop_subscriptions() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -124,6 +132,37 @@ begin
     return null;
 end $$;
 
+CREATE FUNCTION public.make_audit_month(month date) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+declare
+    first timestamptz := month::timestamp at time zone 'UTC';
+    next  timestamptz := (month + interval '1 month')::timestamp at time zone 'UTC';
+    part  text;
+    half  text;
+begin
+    part := 'audit_events_' || to_char(month, 'YYYYMM');
+    if to_regclass(part) is null and not exists (select 1 from audit_events_default where created_at >= first and created_at < next) then
+        execute format('create table %I partition of audit_events for values from (%L) to (%L)', part, first, next);
+        execute format('create index %I on %I (entity_type, id)', part || '_kind', part);
+        execute format('create index %I on %I (entity_type, entity_id, author_id, id)', part || '_own', part);
+    end if;
+    -- What was left when the service could not finish an index.
+    for half in select c.relname from pg_class c join pg_index i on i.indexrelid = c.oid
+        where c.oid in (to_regclass(part || '_kind'), to_regclass(part || '_own')) and not i.indisvalid
+    loop
+        execute format('drop index %I', half);
+    end loop;
+    if to_regclass(part) is not null and not exists (select 1 from pg_trigger where tgrelid = to_regclass(part) and tgname = part || '_whole') then
+        execute format('create trigger %I before truncate on %I execute function refuse_change()', part || '_whole', part);
+    end if;
+    part := 'audit_seals_' || to_char(month, 'YYYYMM');
+    if to_regclass(part) is null and not exists (select 1 from audit_seals_default where created_at >= first and created_at < next) then
+        execute format('create table %I partition of audit_seals for values from (%L) to (%L)', part, first, next);
+        execute format('create trigger %I before truncate on %I execute function refuse_change()', part || '_whole', part);
+    end if;
+end $$;
+
 CREATE FUNCTION public.on_commit_comment() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -131,6 +170,51 @@ begin
     perform keep_commit_comment(new);
     return null;
 end $$;
+
+CREATE FUNCTION public.refuse_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+    raise exception 'table % is only appended to: % is refused', tg_table_name, lower(tg_op)
+        using errcode = 'insufficient_privilege', hint = 'Whole months are dropped with "stithy admin retire-audit".';
+end $$;
+
+CREATE FUNCTION public.wait_for_seal() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+    insert into audit_unsealed (event_id, created_at) values (new.id, new.created_at);
+    return null;
+end $$;
+
+CREATE TABLE public.audit_backlog (
+    past bigint NOT NULL,
+    upto bigint NOT NULL
+);
+
+CREATE TABLE public.audit_blocks (
+    number bigint NOT NULL,
+    month date NOT NULL,
+    sealed_at timestamp with time zone NOT NULL,
+    event_ids bigint[] NOT NULL,
+    content bytea NOT NULL,
+    previous bytea NOT NULL,
+    hash bytea NOT NULL,
+    mac bytea NOT NULL,
+    CONSTRAINT audit_blocks_content_length CHECK ((octet_length(content) = 32)),
+    CONSTRAINT audit_blocks_hash_length CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT audit_blocks_mac_length CHECK ((octet_length(mac) = 32)),
+    CONSTRAINT audit_blocks_previous_length CHECK ((octet_length(previous) = 32))
+);
+
+CREATE TABLE public.audit_days (
+    day date NOT NULL,
+    block bigint NOT NULL,
+    hash bytea NOT NULL,
+    mac bytea NOT NULL,
+    CONSTRAINT audit_days_hash_length CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT audit_days_mac_length CHECK ((octet_length(mac) = 32))
+);
 
 CREATE TABLE public.audit_events (
     id bigint NOT NULL,
@@ -146,6 +230,7 @@ CREATE TABLE public.audit_events (
     target_details text NOT NULL,
     ip_address text,
     details jsonb NOT NULL,
+    mac bytea,
     CONSTRAINT audit_events_author_name_length CHECK ((length(author_name) <= 600)),
     CONSTRAINT audit_events_details_length CHECK ((length((details)::text) <= 65535)),
     CONSTRAINT audit_events_entity_path_length CHECK ((length(entity_path) <= 5500)),
@@ -171,6 +256,7 @@ CREATE TABLE public.audit_events_default (
     target_details text NOT NULL,
     ip_address text,
     details jsonb NOT NULL,
+    mac bytea,
     CONSTRAINT audit_events_author_name_length CHECK ((length(author_name) <= 600)),
     CONSTRAINT audit_events_details_length CHECK ((length((details)::text) <= 65535)),
     CONSTRAINT audit_events_entity_path_length CHECK ((length(entity_path) <= 5500)),
@@ -188,6 +274,64 @@ ALTER TABLE public.audit_events ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDEN
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+CREATE TABLE public.audit_heads (
+    entity_type text NOT NULL,
+    entity_id bigint NOT NULL,
+    number bigint NOT NULL,
+    hash bytea NOT NULL,
+    CONSTRAINT audit_heads_entity_type CHECK ((entity_type = ANY (ARRAY['User'::text, 'Group'::text, 'Project'::text, 'Instance'::text]))),
+    CONSTRAINT audit_heads_hash_length CHECK ((octet_length(hash) = 32))
+);
+
+CREATE TABLE public.audit_retired (
+    month date NOT NULL,
+    retired_at timestamp with time zone NOT NULL,
+    mac bytea NOT NULL,
+    CONSTRAINT audit_retired_mac_length CHECK ((octet_length(mac) = 32))
+);
+
+CREATE TABLE public.audit_seals (
+    event_id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    entity_type text NOT NULL,
+    entity_id bigint NOT NULL,
+    number bigint NOT NULL,
+    block bigint NOT NULL,
+    content bytea NOT NULL,
+    previous bytea NOT NULL,
+    hash bytea NOT NULL,
+    mac bytea NOT NULL,
+    CONSTRAINT audit_seals_content_length CHECK ((octet_length(content) = 32)),
+    CONSTRAINT audit_seals_entity_type CHECK ((entity_type = ANY (ARRAY['User'::text, 'Group'::text, 'Project'::text, 'Instance'::text]))),
+    CONSTRAINT audit_seals_hash_length CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT audit_seals_mac_length CHECK ((octet_length(mac) = 32)),
+    CONSTRAINT audit_seals_previous_length CHECK ((octet_length(previous) = 32))
+)
+PARTITION BY RANGE (created_at);
+
+CREATE TABLE public.audit_seals_default (
+    event_id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    entity_type text NOT NULL,
+    entity_id bigint NOT NULL,
+    number bigint NOT NULL,
+    block bigint NOT NULL,
+    content bytea NOT NULL,
+    previous bytea NOT NULL,
+    hash bytea NOT NULL,
+    mac bytea NOT NULL,
+    CONSTRAINT audit_seals_content_length CHECK ((octet_length(content) = 32)),
+    CONSTRAINT audit_seals_entity_type CHECK ((entity_type = ANY (ARRAY['User'::text, 'Group'::text, 'Project'::text, 'Instance'::text]))),
+    CONSTRAINT audit_seals_hash_length CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT audit_seals_mac_length CHECK ((octet_length(mac) = 32)),
+    CONSTRAINT audit_seals_previous_length CHECK ((octet_length(previous) = 32))
+);
+
+CREATE TABLE public.audit_unsealed (
+    event_id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL
 );
 
 CREATE TABLE public.avatars (
@@ -2408,13 +2552,42 @@ ALTER TABLE public.wikis ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
 
 ALTER TABLE ONLY public.audit_events ATTACH PARTITION public.audit_events_default DEFAULT;
 
+ALTER TABLE ONLY public.audit_seals ATTACH PARTITION public.audit_seals_default DEFAULT;
+
 ALTER TABLE ONLY public.events ATTACH PARTITION public.events_default DEFAULT;
+
+ALTER TABLE ONLY public.audit_backlog
+    ADD CONSTRAINT audit_backlog_pkey PRIMARY KEY (past);
+
+ALTER TABLE ONLY public.audit_blocks
+    ADD CONSTRAINT audit_blocks_pkey PRIMARY KEY (number);
+
+ALTER TABLE ONLY public.audit_days
+    ADD CONSTRAINT audit_days_pkey PRIMARY KEY (day);
 
 ALTER TABLE ONLY public.audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id, created_at);
 
 ALTER TABLE ONLY public.audit_events_default
     ADD CONSTRAINT audit_events_default_pkey PRIMARY KEY (id, created_at);
+
+ALTER TABLE public.audit_events
+    ADD CONSTRAINT audit_events_mac_length CHECK ((octet_length(mac) = 32)) NOT VALID;
+
+ALTER TABLE ONLY public.audit_heads
+    ADD CONSTRAINT audit_heads_pkey PRIMARY KEY (entity_type, entity_id);
+
+ALTER TABLE ONLY public.audit_retired
+    ADD CONSTRAINT audit_retired_pkey PRIMARY KEY (month);
+
+ALTER TABLE ONLY public.audit_seals
+    ADD CONSTRAINT audit_seals_pkey PRIMARY KEY (event_id, created_at);
+
+ALTER TABLE ONLY public.audit_seals_default
+    ADD CONSTRAINT audit_seals_default_pkey PRIMARY KEY (event_id, created_at);
+
+ALTER TABLE ONLY public.audit_unsealed
+    ADD CONSTRAINT audit_unsealed_pkey PRIMARY KEY (event_id, created_at);
 
 ALTER TABLE ONLY public.avatars
     ADD CONSTRAINT avatars_pkey PRIMARY KEY (user_id);
@@ -2770,17 +2943,17 @@ ALTER TABLE ONLY public.variables
 ALTER TABLE ONLY public.wikis
     ADD CONSTRAINT wikis_pkey PRIMARY KEY (id);
 
-CREATE INDEX audit_events_author ON ONLY public.audit_events USING btree (author_id, id);
-
 CREATE INDEX audit_events_created ON ONLY public.audit_events USING btree (created_at, id);
-
-CREATE INDEX audit_events_default_author_id_id_idx ON public.audit_events_default USING btree (author_id, id);
 
 CREATE INDEX audit_events_default_created_at_id_idx ON public.audit_events_default USING btree (created_at, id);
 
 CREATE INDEX audit_events_entity ON ONLY public.audit_events USING btree (entity_type, entity_id, id);
 
 CREATE INDEX audit_events_default_entity_type_entity_id_id_idx ON public.audit_events_default USING btree (entity_type, entity_id, id);
+
+CREATE INDEX audit_seals_chain ON ONLY public.audit_seals USING btree (entity_type, entity_id, number);
+
+CREATE INDEX audit_seals_default_entity_type_entity_id_number_idx ON public.audit_seals_default USING btree (entity_type, entity_id, number);
 
 CREATE INDEX award_emoji_issue ON public.award_emoji USING btree (issue_id, id) WHERE (issue_id IS NOT NULL);
 
@@ -3466,17 +3639,49 @@ CREATE UNIQUE INDEX wikis_project_key ON public.wikis USING btree (project_id) W
 
 CREATE UNIQUE INDEX wikis_repository_key ON public.wikis USING btree (repository_id);
 
-ALTER INDEX public.audit_events_author ATTACH PARTITION public.audit_events_default_author_id_id_idx;
-
 ALTER INDEX public.audit_events_created ATTACH PARTITION public.audit_events_default_created_at_id_idx;
 
 ALTER INDEX public.audit_events_entity ATTACH PARTITION public.audit_events_default_entity_type_entity_id_id_idx;
 
 ALTER INDEX public.audit_events_pkey ATTACH PARTITION public.audit_events_default_pkey;
 
+ALTER INDEX public.audit_seals_chain ATTACH PARTITION public.audit_seals_default_entity_type_entity_id_number_idx;
+
+ALTER INDEX public.audit_seals_pkey ATTACH PARTITION public.audit_seals_default_pkey;
+
 ALTER INDEX public.events_pkey ATTACH PARTITION public.events_default_pkey;
 
 ALTER INDEX public.events_project ATTACH PARTITION public.events_default_project_id_created_at_id_idx;
+
+CREATE TRIGGER audit_blocks_kept BEFORE DELETE OR UPDATE ON public.audit_blocks FOR EACH ROW EXECUTE FUNCTION public.refuse_change();
+
+CREATE TRIGGER audit_blocks_whole BEFORE TRUNCATE ON public.audit_blocks FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
+
+CREATE TRIGGER audit_days_kept BEFORE DELETE OR UPDATE ON public.audit_days FOR EACH ROW EXECUTE FUNCTION public.refuse_change();
+
+CREATE TRIGGER audit_days_whole BEFORE TRUNCATE ON public.audit_days FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
+
+CREATE TRIGGER audit_events_default_whole BEFORE TRUNCATE ON public.audit_events_default FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
+
+CREATE TRIGGER audit_events_kept BEFORE DELETE OR UPDATE ON public.audit_events FOR EACH ROW EXECUTE FUNCTION public.refuse_change();
+
+CREATE TRIGGER audit_events_unsealed AFTER INSERT ON public.audit_events FOR EACH ROW EXECUTE FUNCTION public.wait_for_seal();
+
+CREATE TRIGGER audit_events_whole BEFORE TRUNCATE ON public.audit_events FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
+
+CREATE TRIGGER audit_heads_kept BEFORE DELETE ON public.audit_heads FOR EACH ROW EXECUTE FUNCTION public.refuse_change();
+
+CREATE TRIGGER audit_heads_whole BEFORE TRUNCATE ON public.audit_heads FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
+
+CREATE TRIGGER audit_retired_kept BEFORE DELETE OR UPDATE ON public.audit_retired FOR EACH ROW EXECUTE FUNCTION public.refuse_change();
+
+CREATE TRIGGER audit_retired_whole BEFORE TRUNCATE ON public.audit_retired FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
+
+CREATE TRIGGER audit_seals_default_whole BEFORE TRUNCATE ON public.audit_seals_default FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
+
+CREATE TRIGGER audit_seals_kept BEFORE DELETE OR UPDATE ON public.audit_seals FOR EACH ROW EXECUTE FUNCTION public.refuse_change();
+
+CREATE TRIGGER audit_seals_whole BEFORE TRUNCATE ON public.audit_seals FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 
 CREATE TRIGGER award_emoji_given AFTER INSERT ON public.award_emoji REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.count_votes();
 

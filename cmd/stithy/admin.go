@@ -25,7 +25,7 @@ func adminCommand() *cobra.Command {
 			func(ctx context.Context, a *app.App, by access.Actor, id int64) error {
 				return a.Users.DisableTwoFactor(ctx, by, id)
 			}),
-		mailCommand())
+		mailCommand(), verifyAuditCommand(), retireAuditCommand())
 }
 
 // accountCommand does something to one account.

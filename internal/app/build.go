@@ -283,7 +283,7 @@ func Assemble(p Parts) (*App, error) {
 		Protection: a.Protection, Repositories: a.Repositories, Runners: a.Runners, Artifacts: a.Artifacts, Pipelines: a.Pipelines, Clock: now,
 		Log: log, ExternalURL: base, Names: names, Claims: int(cfg.DatabaseMaxConns) / 2, Hold: cfg.JobRequestHold, Draining: a.drain.Done(),
 	})
-	a.Audit = audit.New(audit.Deps{DB: db, Clock: now, Names: names})
+	a.Audit = audit.New(audit.Deps{DB: db, Box: box, Settings: a.Settings, Owners: a.Owners, Clock: now, Log: log})
 	a.Events = event.New(event.Deps{DB: db, Queue: queue, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Clock: now})
 	a.Notifications = notification.New(notification.Deps{
 		DB: db, Queue: queue, Box: box, Users: a.Users, Tokens: a.Tokens, Groups: a.Groups, Projects: a.Projects, Owners: a.Owners, Issues: a.Issues,
@@ -318,7 +318,7 @@ func (a *App) Endpoints() []httpapi.Endpoint {
 		a.Settings, a.Users, a.Tokens, a.Variables, a.Groups, a.Projects, a.Members, a.Protection, a.Bots, a.DeployTokens, a.OAuth,
 		a.Repositories, a.DeployKeys, a.Changelogs, a.Uploads, a.Markdown, a.LFS, a.Runners, a.Pipelines, a.Schedules, a.Dispatch,
 		a.Labels, a.Milestones, a.Templates, a.Issues, a.Notes, a.Boards, a.Mentions, a.Todos, a.Badges, a.Wikis, a.Snippets, a.Events,
-		a.Notifications,
+		a.Notifications, a.Audit,
 	} {
 		all = append(all, room.Endpoints()...)
 	}

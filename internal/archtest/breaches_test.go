@@ -189,8 +189,8 @@ func TestEachBreachIsReported(t *testing.T) {
 			breaches: []string{"4: a statement that is no constant of queries*.go"},
 		},
 		{
-			fact: "the listed statement and another beside it", path: "internal/audit/service.go",
-			source:   "package audit\nvar a = `create table if not exists audit_events_%s`\nvar b = `drop table audit_events_%s`",
+			fact: "the listed statement and another beside it", path: "internal/audit/partitions.go",
+			source:   "package audit\nvar a = `create index concurrently if not exists audit_events_%s`\nvar b = `drop table audit_events_%s`",
 			breaches: []string{"3: a statement that is no constant of queries*.go"},
 		},
 		{

@@ -1,9 +1,10 @@
-// Package audit keeps the trail of administrative acts. It
+// Package audit keeps the trail of administrative acts, shows it, and finds out whether somebody changed it. It
 // listens to the bus, and no room knows it. A row is written in the
 // transaction of the act, so that neither exists without the other, and is
-// never changed afterwards.
+// never changed afterwards. A job seals it (seal.go), and verify.go looks whether everything is as it was sealed.
 //
-// Table: audit_events, one partition a month.
+// Tables: audit_events and audit_seals, one partition a month each; audit_unsealed, audit_backlog, audit_heads, audit_blocks, audit_days,
+// audit_retired.
 package audit
 
 import (
@@ -11,6 +12,7 @@ import (
 	"html"
 	"regexp"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"stithy/internal/kit/bus"
@@ -20,58 +22,67 @@ import (
 // anonymous is the author of acts that nobody signed in for.
 const anonymous = -1
 
-// record is an audit record as the table holds it.
-type record struct {
-	authorID      int64
-	authorName    string
-	entityPath    string
-	targetType    string
-	targetID      *int64
-	targetDetails string
-	address       *string
-	details       []byte
+// Event is a row of the trail.
+type Event struct {
+	ID            int64
+	CreatedAt     time.Time
+	EventType     string
+	AuthorID      int64
+	AuthorName    string
+	EntityType    bus.EntityKind
+	EntityID      int64
+	EntityPath    string
+	TargetType    string
+	TargetID      *int64
+	TargetDetails string
+	IPAddress     *string `db:"ip_address"`
+	Details       json.RawMessage
+	MAC           []byte `db:"mac"` // nil of rows that an earlier release wrote
 }
 
-// newRecord spells an audit record out. Under sudo the author is the person acted as,
+// newEvent spells an audit record out. Under sudo the author is the person acted as,
 // and the administrator behind stays in the record.
-func newRecord(d bus.AuditRecord, names wire.Names) (record, error) {
-	r := record{authorID: anonymous, authorName: "An unauthenticated user", entityPath: d.Entity.Path}
+func newEvent(d bus.AuditRecord, names wire.Names, now time.Time) (Event, error) {
+	r := Event{
+		CreatedAt: now.UTC().Truncate(time.Microsecond), EventType: d.Type, AuthorID: anonymous, AuthorName: "An unauthenticated user",
+		EntityType: d.Entity.Kind, EntityID: d.Entity.ID, EntityPath: d.Entity.Path,
+	}
 	details := map[string]any{}
 	class := "UnauthenticatedAuthor"
 	if d.By.Process != "" {
-		r.authorName, class = d.By.Process, "Process"
+		r.AuthorName, class = d.By.Process, "Process"
 	}
 	if p := d.By.Person; p != nil {
-		r.authorID, r.authorName, class = p.ID, p.Name, "User"
+		r.AuthorID, r.AuthorName, class = p.ID, p.Name, "User"
 		details["author_email"] = p.Email
 		if d.By.Sudoer != nil {
-			r.authorName += " (by " + d.By.Sudoer.Name + ")"
+			r.AuthorName += " (by " + d.By.Sudoer.Name + ")"
 			details["impersonated_by"], details["impersonated_by_id"] = d.By.Sudoer.Name, d.By.Sudoer.ID
 		}
 	}
-	r.authorName, r.entityPath = cut(r.authorName, 600), cut(r.entityPath, 5500)
+	r.AuthorName, r.EntityPath = cut(r.AuthorName, 600), cut(r.EntityPath, 5500)
 	if d.Entity.Kind == bus.OfInstance {
-		r.entityPath = names.InstancePath()
+		r.EntityPath = names.InstancePath()
 	}
 	target := d.Target
 	if target.Type == "" {
 		target = bus.Target{Type: string(d.Entity.Kind), ID: d.Entity.ID, Details: d.Entity.Name}
 	}
-	r.targetType, r.targetDetails = cut(target.Type, 255), cut(target.Details, 5500)
-	if r.targetDetails == "" {
-		r.targetDetails = "unknown"
+	r.TargetType, r.TargetDetails = cut(target.Type, 255), cut(target.Details, 5500)
+	if r.TargetDetails == "" {
+		r.TargetDetails = "unknown"
 	}
 	if target.ID != 0 {
-		r.targetID = &target.ID
+		r.TargetID = &target.ID
 		details["target_id"] = target.ID
 	}
 	if d.By.Address.IsValid() {
-		r.address = new(d.By.Address.String())
-		details["ip_address"] = *r.address
+		r.IPAddress = new(d.By.Address.String())
+		details["ip_address"] = *r.IPAddress
 	}
-	details["author_name"], details["author_class"] = r.authorName, class
-	details["target_type"], details["target_details"] = r.targetType, r.targetDetails
-	details["entity_path"] = r.entityPath
+	details["author_name"], details["author_class"] = r.AuthorName, class
+	details["target_type"], details["target_details"] = r.TargetType, r.TargetDetails
+	details["entity_path"] = r.EntityPath
 	details["event_name"] = d.Type
 	if d.Message != "" {
 		details["custom_message"] = cut(plain(d.Message), 5500)
@@ -86,7 +97,7 @@ func newRecord(d bus.AuditRecord, names wire.Names) (record, error) {
 		details["remove"] = d.Remove
 	}
 	var err error
-	r.details, err = json.Marshal(details)
+	r.Details, err = json.Marshal(details)
 	return r, err
 }
 

@@ -11,28 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
-	"stithy/internal/audit"
+	"stithy/internal/app/apptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
-	"stithy/internal/kit/wire"
 	"stithy/internal/platform/postgres"
-	"stithy/internal/platform/postgres/postgrestest"
 )
-
-var names = wire.Names{Service: "svc", Errors: "errsvc"}
-
-func at(text string) func() time.Time {
-	moment, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		panic(err)
-	}
-	return func() time.Time { return moment }
-}
-
-type event bus.AuditRecord
-
-func (event) EventName() string              { return "event" }
-func (e event) AuditRecord() bus.AuditRecord { return bus.AuditRecord(e) }
 
 type unremarkable struct{}
 
@@ -52,11 +35,11 @@ type row struct {
 
 func recorded(t *testing.T, d bus.AuditRecord) (r row, details map[string]any) {
 	t.Helper()
-	tx := postgrestest.Tx(t)
-	if err := audit.New(audit.Deps{DB: &postgres.DB{}, Clock: at("2026-11-15T12:00:00Z"), Names: names}).Record(t.Context(), tx, event(d)); err != nil {
+	i := apptest.New(t)
+	if err := i.DB.InTx(t.Context(), func(tx pgx.Tx) error { return i.Audit.Record(t.Context(), tx, event(d)) }); err != nil {
 		t.Fatal(err)
 	}
-	r, err := postgres.One[row](t.Context(), tx, `select event_type, author_id, author_name, entity_type, entity_path, target_type,
+	r, err := postgres.One[row](t.Context(), i.DB, `select event_type, author_id, author_name, entity_type, entity_path, target_type,
 		target_details, ip_address, details from audit_events`)
 	if err != nil {
 		t.Fatal(err)
@@ -117,33 +100,43 @@ func TestDO09_LongTextsAreCutToTheirColumns(t *testing.T) {
 
 func TestAnEventWithoutAnAuditRecordLeavesNoTrace(t *testing.T) {
 	t.Parallel()
-	tx := postgrestest.Tx(t)
-	if err := audit.New(audit.Deps{DB: &postgres.DB{}, Clock: at("2026-11-15T12:00:00Z"), Names: names}).Record(t.Context(), tx, unremarkable{}); err != nil {
+	i := apptest.New(t)
+	if err := i.DB.InTx(t.Context(), func(tx pgx.Tx) error { return i.Audit.Record(t.Context(), tx, unremarkable{}) }); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := postgres.Value[int](t.Context(), tx, `select count(*) from audit_events`); n != 0 || err != nil {
+	if n, err := postgres.Value[int](t.Context(), i.DB, `select count(*) from audit_events`); n != 0 || err != nil {
 		t.Errorf("%d rows, %v", n, err)
 	}
 }
 
+// turnTo moves the time of an instance to a moment.
+func turnTo(t *testing.T, i *apptest.Instance, text string) {
+	t.Helper()
+	moment, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.Turn(moment.Sub(i.Now()))
+}
+
 func TestPartitionsAreMadeAheadAndAgain(t *testing.T) {
 	t.Parallel()
-	db := postgrestest.New(t)
-	s := audit.New(audit.Deps{DB: db, Clock: at("2026-11-15T12:00:00Z"), Names: names})
+	i := apptest.New(t)
 	// A row that came before its partition stays where it is.
-	stray := audit.New(audit.Deps{DB: db, Clock: at("2026-12-24T12:00:00Z"), Names: names})
-	if err := db.InTx(t.Context(), func(tx pgx.Tx) error {
-		return stray.Record(t.Context(), tx, event{Type: "x", Entity: bus.Instance()})
+	turnTo(t, i, "2026-12-24T12:00:00Z")
+	if err := i.DB.InTx(t.Context(), func(tx pgx.Tx) error {
+		return i.Audit.Record(t.Context(), tx, event{Type: "x", Entity: bus.Instance()})
 	}); err != nil {
 		t.Fatal(err)
 	}
+	turnTo(t, i, "2026-11-15T12:00:00Z")
 	for range 2 {
-		if err := s.Prepare(t.Context()); err != nil {
+		if err := i.Audit.Prepare(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	tables, err := postgres.Values[string](t.Context(), db, `select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
-		where i.inhparent = 'audit_events'::regclass order by 1`)
+	tables, err := postgres.Values[string](t.Context(), i.DB, `select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+		where i.inhparent = 'audit_events'::regclass and c.relname > 'audit_events_2025' order by 1`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,17 +145,38 @@ func TestPartitionsAreMadeAheadAndAgain(t *testing.T) {
 	}
 }
 
+func TestAMonthThatAnEarlierReleaseMadeGetsItsIndexes(t *testing.T) {
+	t.Parallel()
+	i := apptest.New(t)
+	if _, err := i.DB.Exec(t.Context(), `create table audit_events_202501 partition of audit_events
+		for values from ('2025-01-01') to ('2025-02-01')`); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := i.Audit.Index(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := postgres.Values[string](t.Context(), i.DB, `select indexrelid::regclass::text from pg_index
+		where indrelid = 'audit_events_202501'::regclass and indisvalid and indexrelid::regclass::text ~ '(kind|own)$' order by 1`)
+	if diff := cmp.Diff([]string{"audit_events_202501_kind", "audit_events_202501_own"}, got); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	if _, err := i.DB.Exec(t.Context(), `truncate audit_events_202501`); err == nil {
+		t.Error("it can be truncated")
+	}
+}
+
 func TestARolledBackActLeavesNoTrace(t *testing.T) {
 	t.Parallel()
-	db := postgrestest.New(t)
-	s, undo := audit.New(audit.Deps{DB: db, Clock: at("2026-11-15T12:00:00Z"), Names: names}), errors.New("undo")
-	err := db.InTx(t.Context(), func(tx pgx.Tx) error {
-		if err := s.Record(t.Context(), tx, event{Type: "x", Entity: bus.Instance()}); err != nil {
+	i, undo := apptest.New(t), errors.New("undo")
+	err := i.DB.InTx(t.Context(), func(tx pgx.Tx) error {
+		if err := i.Audit.Record(t.Context(), tx, event{Type: "x", Entity: bus.Instance()}); err != nil {
 			return err
 		}
 		return undo
 	})
-	n, countErr := postgres.Value[int](t.Context(), db, `select count(*) from audit_events`)
+	n, countErr := postgres.Value[int](t.Context(), i.DB, `select count(*) from audit_events`)
 	if !errors.Is(err, undo) || n != 0 || countErr != nil {
 		t.Errorf("%d rows, %v, %v", n, err, countErr)
 	}

@@ -51,6 +51,9 @@ const (
 	AdminGroupMilestones Ability = "admin_group_milestones"
 	AdminGroupBadges     Ability = "admin_group_badges"
 
+	ReadGroupAudit    Ability = "read_group_audit_events"
+	ReadAllGroupAudit Ability = "read_all_group_audit_events"
+
 	ReadGroupWiki        Ability = "read_group_wiki"
 	WriteGroupWiki       Ability = "write_group_wiki"
 	DeleteGroupWikiPages Ability = "delete_group_wiki_pages"
@@ -135,6 +138,9 @@ const (
 	ReadProjectMilestones  Ability = "read_project_milestones"
 	AdminProjectMilestones Ability = "admin_project_milestones"
 	AdminProjectBadges     Ability = "admin_project_badges"
+
+	ReadProjectAudit    Ability = "read_project_audit_events"
+	ReadAllProjectAudit Ability = "read_all_project_audit_events"
 
 	ReadProjectWiki        Ability = "read_project_wiki"
 	WriteProjectWiki       Ability = "write_project_wiki"
@@ -233,6 +239,8 @@ var Policy = []Rule{
 	{Ability: ReadGroupMilestones, Level: InGroup, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "see the milestones of a group"},
 	{Ability: AdminGroupMilestones, Level: InGroup, From: Member, Role: Reporter, Meaning: "manage the milestones of a group"},
 	{Ability: AdminGroupBadges, Level: InGroup, From: Member, Role: Owner, Meaning: "manage the badges of a group"},
+	{Ability: ReadGroupAudit, Level: InGroup, From: Member, Role: Developer, Read: true, Meaning: "read the audit events of one's own acts in a group; owners read all"},
+	{Ability: ReadAllGroupAudit, Level: InGroup, From: Member, Role: Owner, Read: true, Meaning: "read all audit events of a group"},
 	{Ability: ReadGroupWiki, Level: InGroup, Role: Guest, PublicToo: true, Read: true, Meaning: "read the wiki of a group"},
 	{Ability: WriteGroupWiki, Level: InGroup, From: Member, Role: Developer, Meaning: "write in the wiki of a group"},
 	{Ability: DeleteGroupWikiPages, Level: InGroup, From: Member, Role: Maintainer, Meaning: "delete pages of the wiki of a group"},
@@ -293,6 +301,8 @@ var Policy = []Rule{
 	{Ability: ReadProjectMilestones, Level: InProject, Of: Planning, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "see the milestones of a project"},
 	{Ability: AdminProjectMilestones, Level: InProject, Of: Planning, From: Member, Role: Reporter, Meaning: "manage the milestones of a project"},
 	{Ability: AdminProjectBadges, Level: InProject, From: Member, Role: Maintainer, Meaning: "manage the badges of a project"},
+	{Ability: ReadProjectAudit, Level: InProject, From: Member, Role: Developer, Read: true, Meaning: "read the audit events of one's own acts in a project; maintainers read all"},
+	{Ability: ReadAllProjectAudit, Level: InProject, From: Member, Role: Maintainer, Read: true, Meaning: "read all audit events of a project"},
 	{Ability: ReadProjectWiki, Level: InProject, Of: Wiki, Role: Guest, PublicToo: true, Read: true, Meaning: "read the wiki of a project"},
 	{Ability: WriteProjectWiki, Level: InProject, Of: Wiki, From: Member, Role: Developer, Meaning: "write in the wiki of a project"},
 	{Ability: DeleteProjectWikiPages, Level: InProject, Of: Wiki, From: Member, Role: Maintainer, Meaning: "delete pages of the wiki of a project"},
