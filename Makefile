@@ -73,11 +73,12 @@ templates: $(TOOLS) ## Write the Go of the templates of pages
 	bin/tools/templ generate -log-level warn -path internal/apidocs
 	bin/tools/templ generate -log-level warn -path internal/notification
 
-generate: templates build ## Write what follows from the code: templates, docs/api, db/schema.sql, docs/operations/configuration.md
+generate: templates build ## Write what follows from the code: templates, docs/api, docs/audit-events.md, db/schema.sql, docs/operations/configuration.md
 	mkdir -p docs/api docs/operations
 	bin/stithy openapi --write docs/api
 	tools/configuration > docs/operations/configuration.md
 	go test ./internal/platform/postgres -run '^TestTheSchemaFileIsFresh$$' -count=1 -update
+	go test ./internal/audit -run '^TestSU09_EveryAdministrativeOperationLeavesATrace$$' -count=1 -update
 
 assets: ## Fetch the style sheets of web/ anew
 	cd web && npm ci --ignore-scripts && npm run assets
