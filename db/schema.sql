@@ -3095,6 +3095,8 @@ CREATE INDEX issues_closed_by ON public.issues USING btree (closed_by_id) WHERE 
 
 CREATE INDEX issues_closed_position ON public.issues USING btree (project_id, COALESCE(relative_position, '9223372036854775807'::bigint), id DESC) WHERE closed;
 
+CREATE INDEX issues_confidential ON public.issues USING btree (project_id, created_at DESC, id DESC) WHERE confidential;
+
 CREATE INDEX issues_created ON public.issues USING btree (project_id, created_at DESC, id DESC);
 
 CREATE INDEX issues_description_search ON public.issues USING gin ("left"(description, 10000) public.gin_trgm_ops);
