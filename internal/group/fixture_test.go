@@ -43,7 +43,7 @@ func newFixture(t *testing.T, options ...coretest.Option) *fixture {
 	bus.On(w.bus, w.groups.OnUserUpdated)
 	bus.On(w.bus, w.groups.OnUserLeaving)
 	bus.On(w.bus, w.groups.OnUserRemoving)
-	w.bus.OnAny(audit.New(audit.Deps{DB: w.db, Clock: w.clock, Names: c.Instance.Names}).Record)
+	w.bus.OnAny(audit.New(audit.Deps{DB: w.db, Box: c.Box, Settings: c.Settings, Owners: c.Owners, Clock: w.clock, Log: c.Log}).Record)
 	w.client = httpapitest.Serve(t, append(w.groups.Endpoints(), w.users.Endpoints()...)...)
 	w.root = usertest.New(t, w.db, usertest.Named("root"), usertest.Admin())
 	grouptest.Personal(t, w.db, w.root)

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"stithy/internal/group"
 	"stithy/internal/kit/access"
@@ -681,27 +679,21 @@ func (l *listing) where(q *postgres.List, through way) {
 var errSearch = fault.WithMessage(fault.BadParams, "search needs three letters or digits in a row where it looks into all projects")
 
 // searchable reports whether the index knows where a text stands: it knows three letters or digits in a row.
-func searchable(text string) bool { return utf8.RuneCountInString(longestWord(text)) >= 3 }
-
-// longestWord is the longest row of letters and digits in a text.
-func longestWord(text string) (longest string) {
-	for _, word := range strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
-		if utf8.RuneCountInString(word) > utf8.RuneCountInString(longest) {
-			longest = word
+func searchable(text string) bool {
+	row := 0
+	for _, c := range text {
+		if row++; !unicode.IsLetter(c) && !unicode.IsDigit(c) {
+			row = 0
+		}
+		if row == 3 {
+			return true
 		}
 	}
-	return longest
+	return false
 }
 
 func (l *listing) whereMatches(q *postgres.List) {
 	pattern := postgres.LikeContains(l.Search)
-	// The index goes through all that it knows of each part of a text. Of several words it is asked for the longest, which is likely the rarest.
-	if word := longestWord(pattern); !l.first && searchable(word) && "%"+word+"%" != pattern {
-		q.Where("i.title ilike ? or left(i.description, 10000) ilike ?", postgres.LikeContains(word), postgres.LikeContains(word))
-		q.Where("(? and (i.title || '') ilike ?) or (? and (left(i.description, 10000) || '') ilike ?)",
-			l.InTitle || !l.InDescription, pattern, l.InDescription || !l.InTitle, pattern)
-		return
-	}
 	switch {
 	case l.InTitle == l.InDescription:
 		q.Where("i.title ilike ? or left(i.description, 10000) ilike ?", pattern, pattern) // as the index says it

@@ -128,7 +128,7 @@ func newTodoRow(x *ownRequest, t todo.Todo, target issue.Form, people map[int64]
 	case !known:
 		row.Why = "Somebody " + whyTodo[t.Action]
 	case t.AuthorID == x.Account.ID:
-		row.Who, row.Why = personOf(&b), "You "+strings.Replace(whyTodo[t.Action], "you", "yourself", 1)
+		row.Who, row.Why = personOf(&b), "You "+whyOwnTodo(t.Action)
 	default:
 		row.Who, row.Why = personOf(&b), b.Name+" "+whyTodo[t.Action]
 	}
@@ -147,6 +147,14 @@ func newTodoRow(x *ownRequest, t todo.Todo, target issue.Form, people map[int64]
 // whyTodo says what somebody did that asks for a look.
 var whyTodo = map[todo.Action]string{
 	todo.Assigned: "assigned you", todo.Mentioned: "mentioned you", todo.Addressed: "wrote to you", todo.Marked: "put it on your list",
+}
+
+// whyOwnTodo says it of what somebody did themselves.
+func whyOwnTodo(a todo.Action) string {
+	if before, toYou := strings.CutSuffix(whyTodo[a], " you"); toYou {
+		return before + " yourself"
+	}
+	return whyTodo[a]
 }
 
 func finishTodo(x *ownRequest) error {
