@@ -81,7 +81,7 @@ func (s *Service) build(ctx context.Context, of, name, on string) error {
 		return err
 	}
 	conn := lent.Hijack()
-	defer conn.Close(context.WithoutCancel(ctx))
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	if _, err := conn.Exec(ctx, sqlPatientSession); err != nil {
 		return err
 	}

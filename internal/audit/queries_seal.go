@@ -24,12 +24,14 @@ delete from audit_unsealed u using unnest($1::bigint[], $2::timestamptz[]) s(id,
 select h.entity_type, h.entity_id, h.number, h.hash from unnest($1::text[], $2::bigint[]) e(type, id)
 join audit_heads h on h.entity_type = e.type and h.entity_id = e.id order by 1, 2 limit 1000`
 	sqlPutHeads = `
-insert into audit_heads (entity_type, entity_id, number, hash) select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bytea[])
+insert into audit_heads (entity_type, entity_id, number, hash)
+select h.type, h.id, h.number, h.hash from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bytea[]) h(type, id, number, hash)
 on conflict (entity_type, entity_id) do update set number = excluded.number, hash = excluded.hash`
 	sqlPutSeals = `
 insert into audit_seals (event_id, created_at, entity_type, entity_id, number, block, content, previous, hash, mac)
-select * from unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[],
-	$7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[])`
+select s.id, s.created_at, s.type, s.entity, s.number, s.block, s.content, s.previous, s.hash, s.mac
+from unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[])
+	s(id, created_at, type, entity, number, block, content, previous, hash, mac)`
 	sqlLastBlock = `
 select number, month, sealed_at, event_ids, content, previous, hash, mac from audit_blocks order by number desc limit 1`
 	sqlPutBlock = `
