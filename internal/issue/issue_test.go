@@ -17,6 +17,7 @@ import (
 	"stithy/internal/group/grouptest"
 	"stithy/internal/issue"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/kit/paging"
 	"stithy/internal/platform/postgres"
@@ -878,6 +879,10 @@ func everyIssueOfTheGroupOnce(t *testing.T, w *fixture, other int64) {
 		if !slices.Equal(got, want) || !keyset && first.Total != len(want) {
 			t.Errorf("keyset %v: got %v of %d, want %v", keyset, got, first.Total, want)
 		}
+	}
+	wrong := paging.Request{PerPage: 7, OrderBy: "created_at", Desc: true, Keyset: true, Cursor: &paging.Cursor{OrderBy: "created_at", Desc: true, After: []string{"no time", "1"}}}
+	if _, err := w.Issues.List(t.Context(), access.Actor{Person: w.stranger.Person()}, issue.Scope{Group: w.group}, issue.Filter{}, wrong); !fault.Is(err, fault.BadParams) {
+		t.Errorf("a cursor that is none gives %v", err)
 	}
 	counts, err := w.Issues.Count(t.Context(), access.Actor{Person: w.root.Person()}, issue.Scope{Group: w.group}, issue.Filter{})
 	if err != nil || counts.Opened != 12_500 {

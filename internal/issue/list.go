@@ -239,14 +239,17 @@ func (s *Service) join(ctx context.Context, parts []*listing, req paging.Request
 	if !req.Keyset {
 		most += req.Offset()
 	}
-	found := []int64{}
+	type row struct{ ID int64 }
+	part, found := req, []int64{}
+	part.Page, part.PerPage = 1, most
 	for _, l := range parts {
-		sql, args := inOrder(l.found(req, most), req).Limit(most).SQL()
-		some, err := postgres.Values[int64](ctx, s.deps.DB, sql, args...)
+		some, err := paging.FetchOf(ctx, s.deps.DB, inOrder(l.found(req, most), req), part, 0, func(row) []string { return nil })
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, some...)
+		for _, r := range some.Items {
+			found = append(found, r.ID)
+		}
 	}
 	return inOrder(postgres.From("unnest(?::bigint[]) found(id)", found), req).Details("join issues i on i.id = page.id", listColumns), nil
 }
