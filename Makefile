@@ -77,7 +77,7 @@ generate: templates build ## Write what follows from the code: templates, docs/a
 	mkdir -p docs/api docs/operations
 	bin/stithy openapi --write docs/api
 	tools/configuration > docs/operations/configuration.md
-	go test ./internal/platform/postgres -run '^TestTheSchemaFileIsFresh$$' -count=1 -update
+	go test ./internal/platform/schema -run '^TestTheSchemaFileIsFresh$$' -count=1 -update
 	go test ./internal/audit -run '^TestSU09_EveryAdministrativeOperationLeavesATrace$$' -count=1 -update
 
 assets: ## Fetch the style sheets of web/ anew
@@ -197,7 +197,7 @@ check-tidy:
 	go -C tools/glab list -deps tool >/dev/null
 	go -C test/runner list -deps . >/dev/null
 
-# db/schema.sql has a test of its own among those of platform/postgres.
+# db/schema.sql has a test of its own among those of platform/schema.
 check-generated: build $(TOOLS)
 	@for dir in internal/web internal/apidocs internal/notification; do \
 		bin/tools/templ generate -log-level warn -check -path $$dir || { echo "stale, run make templates"; exit 1; }; \

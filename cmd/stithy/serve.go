@@ -9,6 +9,7 @@ import (
 	"stithy/internal/app"
 	"stithy/internal/platform/config"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/schema"
 )
 
 func serveCommand() *cobra.Command {
@@ -59,7 +60,7 @@ func migrateCommand() *cobra.Command {
 			if err := app.EnsureDataDir(cfg); err != nil {
 				return err
 			}
-			applied, err := postgres.Migrate(cmd.Context(), cfg.DatabaseURL.Reveal())
+			applied, err := schema.Migrate(cmd.Context(), cfg.DatabaseURL.Reveal())
 			for _, name := range applied {
 				fmt.Fprintln(cmd.OutOrStdout(), "Applied "+name+".")
 			}
@@ -77,15 +78,15 @@ func migrateCommand() *cobra.Command {
 			if err := a.Prepare(cmd.Context()); err != nil {
 				return err
 			}
-			schema, err := postgres.Versions(cmd.Context(), a.DB)
+			status, err := schema.Versions(cmd.Context(), a.DB)
 			if err != nil {
 				return err
 			}
 			if len(applied) == 0 {
-				fmt.Fprintf(cmd.OutOrStdout(), "The schema was already up to date at version %d.\n", schema.Newest())
+				fmt.Fprintf(cmd.OutOrStdout(), "The schema was already up to date at version %d.\n", status.Newest())
 				return nil
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "The schema is up to date at version %d.\n", schema.Newest())
+			fmt.Fprintf(cmd.OutOrStdout(), "The schema is up to date at version %d.\n", status.Newest())
 			return nil
 		},
 	}
@@ -100,19 +101,19 @@ func showSchema(cmd *cobra.Command, cfg *config.Config) error {
 		return err
 	}
 	defer db.Close()
-	schema, err := postgres.Versions(cmd.Context(), db)
+	status, err := schema.Versions(cmd.Context(), db)
 	if err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "The schema is at version %d.\n", schema.Newest())
-	for _, version := range schema.Missing() {
+	fmt.Fprintf(out, "The schema is at version %d.\n", status.Newest())
+	for _, version := range status.Missing() {
 		fmt.Fprintf(out, "Version %d is to come.\n", version)
 	}
-	if schema.Pending() == 0 {
+	if status.Pending() == 0 {
 		fmt.Fprintln(out, "It is up to date.")
 	} else {
-		fmt.Fprintf(out, "%d migrations are to come, those of the job queue among them: run `stithy migrate`.\n", schema.Pending())
+		fmt.Fprintf(out, "%d migrations are to come, those of the job queue among them: run `stithy migrate`.\n", status.Pending())
 	}
 	return nil
 }

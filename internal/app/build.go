@@ -50,6 +50,7 @@ import (
 	"stithy/internal/platform/mail"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/ratelimit"
+	"stithy/internal/platform/schema"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/platform/telemetry"
 	"stithy/internal/protection"
@@ -414,7 +415,7 @@ func (a *App) Ready(ctx context.Context) error {
 }
 
 func checkSchema(ctx context.Context, db *postgres.DB) error {
-	pending, err := postgres.Pending(ctx, db)
+	pending, err := schema.Pending(ctx, db)
 	if err != nil {
 		return fmt.Errorf("asking the database for its schema: %w", err)
 	}

@@ -21,6 +21,7 @@ import (
 	"stithy/internal/platform/mail"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/ratelimit"
+	"stithy/internal/platform/schema"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/repository"
 )
@@ -202,7 +203,7 @@ func openDatabase(ctx context.Context, cfg *config.Config, box *secretbox.Box) (
 		return nil, []Finding{{Subject: "database", Problem: "no answer: check that PostgreSQL runs and that the URL is right (" + err.Error() + ")"}}
 	}
 	findings = []Finding{{Subject: "database", Fine: "PostgreSQL " + version}, examineConnections(ctx, cfg, db), examineClock(ctx, db)}
-	status, err := postgres.Versions(ctx, db)
+	status, err := schema.Versions(ctx, db)
 	switch {
 	case err != nil:
 		return nil, append(findings, Finding{Subject: "schema", Problem: err.Error()})

@@ -22,6 +22,8 @@ var floors = [][]string{
 		"platform/config", "platform/httpfile", "platform/lifecycle", "platform/mail", "platform/outbound", "platform/postgres",
 		"platform/ratelimit", "platform/telemetry",
 	},
+	{"platform/schema"},
+	{"platform/postgres/postgrestest"}, // tests get a migrated database
 	{"platform/jobqueue"},
 	{"gitstore"},
 	// kit: the shared words

@@ -1,5 +1,5 @@
 // Package postgres is the door to PostgreSQL: the connection pool, explicit transactions, reading rows into structs,
-// constraint names as errors, the builder of filtered lists, and migrations.
+// constraint names as errors, and the builder of filtered lists.
 //
 // It knows no table. SQL lives in the rooms, as constants; [List] is the only place where SQL text depends on input.
 package postgres
@@ -41,7 +41,7 @@ type DB struct {
 // The URL may set any server parameter, and it may set default_query_exec_mode for a connection pooler that does not
 // keep prepared statements.
 func Open(ctx context.Context, url string, maxConns int) (*DB, error) {
-	cfg, err := config(url)
+	cfg, err := Config(url)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,8 @@ func Open(ctx context.Context, url string, maxConns int) (*DB, error) {
 	return &DB{pool: pool}, nil
 }
 
-func config(url string) (*pgxpool.Config, error) {
+// Config is what every pool of ours is made of. What the URL says wins.
+func Config(url string) (*pgxpool.Config, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("parsing database URL: %w", err)

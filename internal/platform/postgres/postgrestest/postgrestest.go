@@ -30,6 +30,7 @@ import (
 
 	"stithy/db/migrations"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/schema"
 )
 
 // maxConns keeps many test processes together below the default limit of a server, 100 connections.
@@ -243,7 +244,7 @@ func (s *server) buildTemplate() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if _, err := postgres.Migrate(ctx, s.address(s.template)); err != nil {
+	if _, err := schema.Migrate(ctx, s.address(s.template)); err != nil {
 		return err
 	}
 	if err := s.describe(ctx, s.template); err != nil {

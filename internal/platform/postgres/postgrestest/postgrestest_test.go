@@ -6,6 +6,7 @@ import (
 
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
+	"stithy/internal/platform/schema"
 )
 
 func TestEachDatabaseIsMigratedAndSeparate(t *testing.T) {
@@ -17,7 +18,7 @@ func TestEachDatabaseIsMigratedAndSeparate(t *testing.T) {
 	if _, err := b.Exec(t.Context(), "create table only_here (id int)"); err != nil {
 		t.Fatalf("the second database sees the table of the first: %v", err)
 	}
-	if n, err := postgres.Pending(t.Context(), a); n != 0 || err != nil {
+	if n, err := schema.Pending(t.Context(), a); n != 0 || err != nil {
 		t.Fatalf("pending migrations: %d, %v", n, err)
 	}
 }

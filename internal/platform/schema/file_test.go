@@ -1,4 +1,4 @@
-package postgres_test
+package schema_test
 
 import (
 	"flag"
@@ -44,7 +44,7 @@ func TestTheSchemaFileIsFresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("db/schema.sql is stale; run: go test ./internal/platform/postgres -run TheSchemaFile -update\n%s", diff)
+		t.Errorf("db/schema.sql is stale; run: go test ./internal/platform/schema -run TheSchemaFile -update\n%s", diff)
 	}
 }
 

@@ -1,4 +1,8 @@
-package postgres
+// Package schema brings the database's schema up to date and says what it lacks.
+//
+// It stands apart from platform/postgres, because the migrations are part of it: what only asks the database is not compiled
+// anew when one is added.
+package schema
 
 import (
 	"context"
@@ -20,6 +24,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 
 	"stithy/db/migrations"
+	"stithy/internal/platform/postgres"
 )
 
 // migrationLock is the session advisory lock of whoever migrates a database: "stithy" in ASCII.
@@ -44,7 +49,7 @@ func Migrate(ctx context.Context, url string) (applied []string, err error) {
 }
 
 func migrate(ctx context.Context, url string, apply func(*pgxpool.Pool) error) error {
-	cfg, err := config(url)
+	cfg, err := postgres.Config(url)
 	if err != nil {
 		return err
 	}
@@ -73,7 +78,7 @@ func lock(ctx context.Context, conn *pgxpool.Conn) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		locked, err := Value[bool](ctx, conn.Conn(), "select pg_try_advisory_lock($1)", migrationLock)
+		locked, err := postgres.Value[bool](ctx, conn.Conn(), "select pg_try_advisory_lock($1)", migrationLock)
 		if locked || err != nil {
 			return err
 		}
@@ -120,23 +125,23 @@ func applyQueue(ctx context.Context, pool *pgxpool.Pool) (applied []string, err 
 	return applied, nil
 }
 
-// Schema is which migrations this program knows and which of them a database has had.
-type Schema struct {
+// Status is which migrations this program knows and which of them a database has had.
+type Status struct {
 	Known   []int64 // of ours, in order
 	Applied []int64 // the same
 	queue   int     // how many the job queue lacks
 }
 
 // Missing are the versions of ours that are to come, in order.
-func (s Schema) Missing() []int64 {
+func (s Status) Missing() []int64 {
 	return slices.DeleteFunc(slices.Clone(s.Known), func(v int64) bool { return slices.Contains(s.Applied, v) })
 }
 
 // Pending is how many migrations are to come, those of the job queue among them.
-func (s Schema) Pending() int { return len(s.Missing()) + s.queue }
+func (s Status) Pending() int { return len(s.Missing()) + s.queue }
 
 // Newest is the newest version that was applied, 0 for none.
-func (s Schema) Newest() int64 {
+func (s Status) Newest() int64 {
 	if len(s.Applied) == 0 {
 		return 0
 	}
@@ -144,8 +149,8 @@ func (s Schema) Newest() int64 {
 }
 
 // Versions reads what the database has had. It changes nothing.
-func Versions(ctx context.Context, db *DB) (Schema, error) {
-	var s Schema
+func Versions(ctx context.Context, db *postgres.DB) (Status, error) {
+	var s Status
 	files, err := fs.Glob(migrations.Files, "*.sql")
 	if err != nil {
 		return s, fmt.Errorf("listing migrations: %w", err)
@@ -160,7 +165,7 @@ func Versions(ctx context.Context, db *DB) (Schema, error) {
 	if s.Applied, err = applied(ctx, db, "select version_id from goose_db_version where is_applied and version_id > 0 order by 1"); err != nil {
 		return s, err
 	}
-	migrator, err := queueMigrator(db.pool)
+	migrator, err := queueMigrator(db.Pool())
 	if err != nil {
 		return s, err
 	}
@@ -174,13 +179,13 @@ func Versions(ctx context.Context, db *DB) (Schema, error) {
 }
 
 // Pending returns how many migrations this program knows that the database has not had. It changes nothing.
-func Pending(ctx context.Context, db *DB) (int, error) {
+func Pending(ctx context.Context, db *postgres.DB) (int, error) {
 	s, err := Versions(ctx, db)
 	return s.Pending(), err
 }
 
-func applied(ctx context.Context, db *DB, sql string) ([]int64, error) {
-	versions, err := Values[int64](ctx, db, sql)
+func applied(ctx context.Context, db *postgres.DB, sql string) ([]int64, error) {
+	versions, err := postgres.Values[int64](ctx, db, sql)
 	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && pgErr.Code == "42P01" {
 		return nil, nil // no such table: nothing has been migrated yet
 	}

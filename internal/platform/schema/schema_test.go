@@ -1,4 +1,4 @@
-package postgres_test
+package schema_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"stithy/db/migrations"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/postgres/postgrestest"
+	"stithy/internal/platform/schema"
 )
 
 // emptyDatabase is one that has never been migrated.
@@ -39,19 +40,19 @@ func emptyDatabase(t *testing.T) (url string, db *postgres.DB) {
 func TestConcurrentMigrationsOfAFreshDatabaseAllSucceed(t *testing.T) {
 	t.Parallel()
 	url, db := emptyDatabase(t)
-	before, err := postgres.Pending(t.Context(), db)
+	before, err := schema.Pending(t.Context(), db)
 	if before == 0 || err != nil {
 		t.Fatalf("pending before: %d, %v", before, err)
 	}
 
 	group, ctx := errgroup.WithContext(t.Context())
 	for range 3 {
-		group.Go(func() error { _, err := postgres.Migrate(ctx, url); return err })
+		group.Go(func() error { _, err := schema.Migrate(ctx, url); return err })
 	}
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if after, err := postgres.Pending(t.Context(), db); after != 0 || err != nil {
+	if after, err := schema.Pending(t.Context(), db); after != 0 || err != nil {
 		t.Fatalf("pending after: %d, %v", after, err)
 	}
 }
@@ -59,7 +60,7 @@ func TestConcurrentMigrationsOfAFreshDatabaseAllSucceed(t *testing.T) {
 func TestLookingForPendingMigrationsChangesNothing(t *testing.T) {
 	t.Parallel()
 	_, db := emptyDatabase(t)
-	if _, err := postgres.Pending(t.Context(), db); err != nil {
+	if _, err := schema.Pending(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
 	tables, err := postgres.Values[string](t.Context(), db, "select tablename::text from pg_tables where schemaname = 'public'")
@@ -84,10 +85,10 @@ func TestASchemaFromTheFutureIsLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := postgres.Migrate(t.Context(), url); err != nil {
+	if _, err := schema.Migrate(t.Context(), url); err != nil {
 		t.Error(err)
 	}
-	if n, err := postgres.Pending(t.Context(), db); n != 0 || err != nil {
+	if n, err := schema.Pending(t.Context(), db); n != 0 || err != nil {
 		t.Errorf("pending: %d, %v", n, err)
 	}
 }
@@ -99,14 +100,14 @@ func TestAFailedMigrationLeavesNothingBehindAndCanBeRepeated(t *testing.T) {
 		"00001_good.sql": {Data: []byte("-- +goose Up\ncreate table good (id int);")},
 		"00002_bad.sql":  {Data: []byte("-- +goose Up\ncreate table half (id int);\nselect 1/0;")},
 	}
-	if err := postgres.MigrateFiles(t.Context(), url, files); err == nil {
+	if err := schema.MigrateFiles(t.Context(), url, files); err == nil {
 		t.Fatal("no error")
 	}
 	if _, err := db.Exec(t.Context(), "select from good where not exists (select from pg_tables where tablename = 'half')"); err != nil {
 		t.Fatal(err)
 	}
 	files["00002_bad.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\ncreate table half (id int);")}
-	if err := postgres.MigrateFiles(t.Context(), url, files); err != nil {
+	if err := schema.MigrateFiles(t.Context(), url, files); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -123,7 +124,7 @@ func TestAnIndexIsBuiltConcurrentlyWhileAnotherProcessWaitsToMigrate(t *testing.
 	}
 	group, ctx := errgroup.WithContext(t.Context())
 	for range 3 {
-		group.Go(func() error { return postgres.MigrateFiles(ctx, url, files) })
+		group.Go(func() error { return schema.MigrateFiles(ctx, url, files) })
 	}
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
@@ -142,13 +143,13 @@ func TestWaitingForTheMigrationLockEndsWithTheContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = holder.Close(context.Background()) })
-	if _, err := holder.Exec(t.Context(), "select pg_advisory_lock($1)", postgres.MigrationLock); err != nil {
+	if _, err := holder.Exec(t.Context(), "select pg_advisory_lock($1)", schema.MigrationLock); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
 	defer cancel()
 	// Where the time is over while something is sent, the connection says so.
-	if _, err := postgres.Migrate(ctx, url); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) {
+	if _, err := schema.Migrate(ctx, url); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("got %v", err)
 	}
 }
