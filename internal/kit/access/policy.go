@@ -139,6 +139,13 @@ const (
 	AdminProjectMilestones Ability = "admin_project_milestones"
 	AdminProjectBadges     Ability = "admin_project_badges"
 
+	AdminAlertIntegrations Ability = "admin_alert_integrations"
+	ReadAlerts             Ability = "read_alerts"
+	UpdateAlerts           Ability = "update_alerts"
+	AdminErrorTracking     Ability = "admin_error_tracking"
+	ReadErrors             Ability = "read_errors"
+	UpdateErrors           Ability = "update_errors"
+
 	ReadProjectAudit    Ability = "read_project_audit_events"
 	ReadAllProjectAudit Ability = "read_all_project_audit_events"
 
@@ -301,6 +308,12 @@ var Policy = []Rule{
 	{Ability: ReadProjectMilestones, Level: InProject, Of: Planning, From: Member, Role: Guest, PublicToo: true, Read: true, Meaning: "see the milestones of a project"},
 	{Ability: AdminProjectMilestones, Level: InProject, Of: Planning, From: Member, Role: Reporter, Meaning: "manage the milestones of a project"},
 	{Ability: AdminProjectBadges, Level: InProject, From: Member, Role: Maintainer, Meaning: "manage the badges of a project"},
+	{Ability: AdminAlertIntegrations, Level: InProject, From: Member, Role: Maintainer, Meaning: "manage where a project takes alerts, and see the keys"},
+	{Ability: ReadAlerts, Level: InProject, From: Member, Role: Developer, Read: true, Meaning: "see the alerts of a project"},
+	{Ability: UpdateAlerts, Level: InProject, From: Member, Role: Developer, Meaning: "acknowledge, resolve and assign alerts, and send a test alert"},
+	{Ability: AdminErrorTracking, Level: InProject, From: Member, Role: Maintainer, Meaning: "set up error tracking in a project, and see its keys"},
+	{Ability: ReadErrors, Level: InProject, From: Member, Role: Reporter, Read: true, Meaning: "see the errors that a project's programs report"},
+	{Ability: UpdateErrors, Level: InProject, From: Member, Role: Developer, Meaning: "resolve and ignore errors"},
 	{Ability: ReadProjectAudit, Level: InProject, From: Member, Role: Developer, Read: true, Meaning: "read the audit events of one's own acts in a project; maintainers read all"},
 	{Ability: ReadAllProjectAudit, Level: InProject, From: Member, Role: Maintainer, Read: true, Meaning: "read all audit events of a project"},
 	{Ability: ReadProjectWiki, Level: InProject, Of: Wiki, Role: Guest, PublicToo: true, Read: true, Meaning: "read the wiki of a project"},
