@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 
+	"stithy/internal/alert"
 	"stithy/internal/apidocs"
 	"stithy/internal/artifact"
 	"stithy/internal/audit"
@@ -115,6 +116,7 @@ type App struct {
 	Artifacts     *artifact.Service
 	Pipelines     *pipeline.Service
 	Schedules     *schedule.Service
+	Alerts        *alert.Service
 	Dispatch      *dispatch.Service
 	Audit         *audit.Service
 	Events        *event.Service
@@ -279,6 +281,9 @@ func Assemble(p Parts) (*App, error) {
 		DB: db, Bus: events, Queue: queue, Box: box, Users: a.Users, Tokens: a.Tokens, Projects: a.Projects, Protection: a.Protection, Pipelines: a.Pipelines,
 		Clock: now, Names: names, JobTokens: &up.callers,
 	})
+	a.Alerts = alert.New(alert.Deps{
+		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Clock: now, ExternalURL: base,
+	})
 	a.Dispatch = dispatch.New(dispatch.Deps{
 		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, OAuth: a.OAuth, Projects: a.Projects,
 		Protection: a.Protection, Repositories: a.Repositories, Runners: a.Runners, Artifacts: a.Artifacts, Pipelines: a.Pipelines, Clock: now,
@@ -319,7 +324,7 @@ func (a *App) Endpoints() []httpapi.Endpoint {
 		a.Settings, a.Users, a.Tokens, a.Variables, a.Groups, a.Projects, a.Members, a.Protection, a.Bots, a.DeployTokens, a.OAuth,
 		a.Repositories, a.DeployKeys, a.Changelogs, a.Uploads, a.Markdown, a.LFS, a.Runners, a.Pipelines, a.Schedules, a.Dispatch,
 		a.Labels, a.Milestones, a.Templates, a.Issues, a.Notes, a.Boards, a.Mentions, a.Todos, a.Badges, a.Wikis, a.Snippets, a.Events,
-		a.Notifications, a.Audit,
+		a.Notifications, a.Audit, a.Alerts,
 	} {
 		all = append(all, room.Endpoints()...)
 	}
@@ -343,6 +348,9 @@ func (a *App) Handler() http.Handler {
 	provider := &httpapi.Server{
 		Dialect: a.OAuth.Dialect(), Endpoints: endpoints, Limits: a.Settings, Limiter: limiter, Clock: a.Clock, Log: a.Log,
 	}
+	alerts := &httpapi.Server{
+		Dialect: a.Alerts.Dialect(), Endpoints: endpoints, Limits: a.Settings, Limiter: limiter, Clock: a.Clock, Log: a.Log,
+	}
 	pages := web.New(web.Deps{
 		Users: a.Users, Tokens: a.Tokens, SignIns: a.SignIns, Groups: a.Groups, Projects: a.Projects, Members: a.Members, Pipelines: a.Pipelines,
 		Artifacts: a.Artifacts, Runners: a.Runners, Variables: a.Variables, OAuth: a.OAuth, Uploads: a.Uploads, Settings: a.Settings, Throttle: throttle,
@@ -352,7 +360,7 @@ func (a *App) Handler() http.Handler {
 	})
 	door := &front.Front{
 		API: api.Handler(), Docs: apidocs.Handler(endpoints, a.info()), Avatars: a.Users.AvatarHandler(), Git: a.gitServer(endpoints, throttle),
-		OAuth: provider.Handler(), Pages: pages.Handler(), Title: names.Text(),
+		OAuth: provider.Handler(), Alerts: alert.Door{Next: alerts.Handler()}, Pages: pages.Handler(), Title: names.Text(),
 		Metrics: a.metrics, Log: a.Log, Clock: a.Clock, Trusted: a.Config.TrustedProxies, Watchers: a.Config.MonitoringAllow,
 		Checks: a.checks(), Draining: a.drain.Done(), Database: a.waits,
 	}

@@ -54,6 +54,7 @@ var floors = [][]string{
 	{"board", "note", "wiki"},
 	{"mention"},
 	{"todo"},
+	{"alert"},
 	{"pipeline"},
 	{"schedule"},
 	{"dispatch"},

@@ -36,6 +36,10 @@ type Front struct {
 		http.Handler
 		Owns(path string) bool // what programs ask the OAuth provider; what else is below /oauth are pages for people
 	}
+	Alerts interface {
+		http.Handler
+		Owns(path string) bool // what monitoring sends to, below the paths of projects
+	}
 	Pages    http.Handler // everything that people look at
 	Title    string       // what the instance calls itself
 	Metrics  *telemetry.Metrics
@@ -100,6 +104,8 @@ func (f *Front) serve(w *recorder, r *http.Request, proxied bool) {
 	case f.Git != nil && f.Git.Owns(r.URL.EscapedPath()):
 		w.about.Route = "/{project}.git"
 		f.Git.ServeHTTP(w, r)
+	case f.Alerts != nil && f.Alerts.Owns(path):
+		f.Alerts.ServeHTTP(w, r)
 	default:
 		f.Pages.ServeHTTP(w, r)
 	}
