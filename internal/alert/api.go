@@ -47,9 +47,9 @@ func (s *Service) present(p *project.Project, in *Integration, err error) (integ
 	if err != nil {
 		return integrationForm{}, err
 	}
-	key, err := s.key(in)
+	key, err := s.Key(in)
 	return integrationForm{
-		ID: in.ID, Type: in.Kind, Name: in.Name, Active: in.Active, URL: s.url(p, in), Token: key.Reveal(), EndpointIdentifier: in.Endpoint,
+		ID: in.ID, Type: in.Kind, Name: in.Name, Active: in.Active, URL: s.URL(p, in), Token: key.Reveal(), EndpointIdentifier: in.Endpoint,
 		PayloadExample: in.Example, PayloadAttributeMapping: in.Mapping,
 	}, err
 }

@@ -171,13 +171,13 @@ func (s *Service) Delete(ctx context.Context, by access.Actor, p *project.Projec
 	})
 }
 
-// key is what senders show to an integration.
-func (s *Service) key(in *Integration) (secretbox.Secret, error) {
+// Key is what senders show to an integration.
+func (s *Service) Key(in *Integration) (secretbox.Secret, error) {
 	plain, err := s.deps.Box.Open(in.KeySealed, in.place())
 	return secretbox.Secret(plain), err
 }
 
-// url is where senders send alerts of an integration.
-func (s *Service) url(p *project.Project, in *Integration) string {
+// URL is where senders send alerts of an integration.
+func (s *Service) URL(p *project.Project, in *Integration) string {
 	return s.deps.ExternalURL + "/" + p.FullPath() + notifyPath + "/" + in.slug() + "/" + in.Endpoint + ".json"
 }

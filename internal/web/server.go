@@ -1,5 +1,5 @@
 // Package web serves the pages for people, which the server renders and which work without script. It joins the areas
-// (account, admin, ci, overview, planning, texts), finds the page of a request, and holds every request against what all pages share:
+// (account, admin, ci, monitor, overview, planning, texts), finds the page of a request, and holds every request against what all pages share:
 // headers, who is signed in and may see the page, origin and CSRF checks, throttles. No page decides a rule of a room.
 //
 // To add a page see docs/guides/add-a-page.md. The kit is in package page, the components are in package ui.
@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"stithy/internal/alert"
 	"stithy/internal/artifact"
 	"stithy/internal/board"
 	"stithy/internal/group"
@@ -49,6 +50,7 @@ import (
 	"stithy/internal/web/admin"
 	"stithy/internal/web/ci"
 	"stithy/internal/web/grouppage"
+	"stithy/internal/web/monitor"
 	"stithy/internal/web/overview"
 	"stithy/internal/web/page"
 	"stithy/internal/web/planning"
@@ -66,6 +68,7 @@ type Deps struct {
 	Projects      *project.Service
 	Members       *member.Service
 	Pipelines     *pipeline.Service
+	Alerts        *alert.Service
 	Artifacts     *artifact.Service
 	Runners       *runner.Service
 	Variables     *variable.Service
@@ -134,6 +137,7 @@ type areas struct {
 	account  account.Deps
 	admin    admin.Deps
 	ci       ci.Deps
+	monitor  monitor.Deps
 	overview overview.Deps
 	planning planning.Deps
 	texts    texts.Deps
@@ -149,6 +153,7 @@ func (d Deps) areas() areas {
 		ci: ci.Deps{
 			Users: d.Users, Pipelines: d.Pipelines, Artifacts: d.Artifacts, Runners: d.Runners, Variables: d.Variables, Settings: d.Settings,
 		},
+		monitor:  monitor.Deps{Users: d.Users, Alerts: d.Alerts},
 		overview: overview.Deps{Users: d.Users, Groups: d.Groups, Projects: d.Projects, Members: d.Members, Pipelines: d.Pipelines, Uploads: d.Uploads},
 		planning: planning.Deps{
 			Users: d.Users, Labels: d.Labels, Milestones: d.Milestones, Templates: d.Templates, Issues: d.Issues, Notes: d.Notes, Boards: d.Boards,
@@ -167,7 +172,8 @@ func (a areas) groupPages() []grouppage.Page {
 }
 
 func (a areas) projectPages() []projectpage.Page {
-	return slices.Concat(overview.ProjectPages(a.overview), planning.ProjectPages(a.planning), texts.ProjectPages(a.texts), ci.ProjectPages(a.ci))
+	return slices.Concat(overview.ProjectPages(a.overview), planning.ProjectPages(a.planning), texts.ProjectPages(a.texts), ci.ProjectPages(a.ci),
+		monitor.ProjectPages(a.monitor))
 }
 
 // Routes are the routes of all pages that are not about a project.

@@ -319,7 +319,7 @@ func (f *forge) mailed() string {
 // pages are all that people can look at.
 func (f *forge) pages() []page {
 	const own = "/-/user_settings/"
-	return append(slices.Concat(f.applicationPages(), f.pipelinePages(), f.jobPages(), f.planningPages(), f.wikiPages(), f.snippetPages()), []page{
+	return append(slices.Concat(f.applicationPages(), f.pipelinePages(), f.jobPages(), f.planningPages(), f.wikiPages(), f.snippetPages(), f.alertPages()), []page{
 		{Name: "sign-in", Path: "/users/sign_in", Small: true},
 		{Name: "second-factor", Path: "/users/sign_in/second_factor", As: "half"},
 		{Name: "forgotten-password", Path: "/users/password/new"},

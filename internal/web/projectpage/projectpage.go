@@ -35,6 +35,7 @@ const (
 	Code     page.List = "Code"
 	Issues   page.List = "Issues"
 	Build    page.List = "Build"
+	Monitor  page.List = "Monitor"
 	Wiki     page.List = "Wiki"
 	Settings page.List = "Settings"
 )
@@ -45,7 +46,7 @@ var sections = []struct {
 	icon  ui.IconPath
 	needs access.Ability
 }{
-	{Code, ui.IconSnippet, ""}, {Issues, ui.IconIssue, access.ReadIssues}, {Build, ui.IconBuild, ""}, {Wiki, ui.IconBook, ""},
+	{Code, ui.IconSnippet, ""}, {Issues, ui.IconIssue, access.ReadIssues}, {Build, ui.IconBuild, ""}, {Monitor, ui.IconMonitor, ""}, {Wiki, ui.IconBook, ""},
 	{Settings, ui.IconSettings, ""},
 }
 
