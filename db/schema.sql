@@ -264,6 +264,7 @@ CREATE TABLE public.alerts (
     runbook text NOT NULL,
     query text NOT NULL,
     payload text NOT NULL,
+    issue_id bigint,
     started_at timestamp with time zone NOT NULL,
     ended_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
@@ -3082,6 +3083,8 @@ CREATE INDEX alerts_events ON public.alerts USING btree (project_id, events, id)
 
 CREATE INDEX alerts_integration ON public.alerts USING btree (integration_id);
 
+CREATE INDEX alerts_issue ON public.alerts USING btree (issue_id) WHERE (issue_id IS NOT NULL);
+
 CREATE UNIQUE INDEX alerts_open ON public.alerts USING btree (project_id, fingerprint) WHERE (status <> 2);
 
 CREATE INDEX alerts_severity ON public.alerts USING btree (project_id, severity, id);
@@ -3886,6 +3889,9 @@ ALTER TABLE ONLY public.alert_integrations
 
 ALTER TABLE ONLY public.alerts
     ADD CONSTRAINT alerts_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES public.alert_integrations(id) ON DELETE SET NULL;
+
+ALTER TABLE ONLY public.alerts
+    ADD CONSTRAINT alerts_issue_id_fkey FOREIGN KEY (issue_id) REFERENCES public.issues(id) ON DELETE SET NULL;
 
 ALTER TABLE ONLY public.alerts
     ADD CONSTRAINT alerts_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id) ON DELETE CASCADE;

@@ -41,6 +41,7 @@ create table alerts (
     runbook         text not null constraint alerts_runbook_length check (length(runbook) <= 2048),
     query           text not null constraint alerts_query_length check (length(query) <= 4096),
     payload         text not null constraint alerts_payload_length check (octet_length(payload) <= 2097152), -- JSON; some characters take more room than they were sent in
+    issue_id        bigint references issues on delete set null, -- the incident that was made of it
     started_at      timestamptz not null,
     ended_at        timestamptz,
     created_at      timestamptz not null,
@@ -56,6 +57,7 @@ create index alerts_severity on alerts (project_id, severity, id);
 create index alerts_events on alerts (project_id, events, id);
 create index alerts_ended_at on alerts (project_id, ended_at, id);
 create index alerts_integration on alerts (integration_id);
+create index alerts_issue on alerts (issue_id) where issue_id is not null;
 
 create table alert_assignees (
     alert_id bigint not null references alerts on delete cascade,

@@ -188,6 +188,7 @@ type Alert struct {
 	Environment    string
 	Runbook        string
 	Query          string
+	Incident       *int // the number of the issue that was made of it
 	StartedAt      time.Time
 	EndedAt        *time.Time
 	CreatedAt      time.Time

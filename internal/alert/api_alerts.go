@@ -3,6 +3,8 @@ package alert
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"strconv"
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
@@ -21,6 +23,10 @@ func (s *Service) alertEndpoints() []httpapi.Endpoint {
 		project.On(in, spec("GET", "/status_counts", access.ReadAlerts, "Count the alerts of a project by their status."), s.handleCounts),
 		project.On(in, spec("GET", "/{alert_iid:digits}", access.ReadAlerts, "Get an alert, with all that was sent."), s.handleAlert),
 		project.On(in, spec("PUT", "/{alert_iid:digits}", access.UpdateAlerts, "Change the status of an alert, or whom it is given to."), s.handleDecide),
+		project.On(in, httpapi.Spec{
+			Route: "POST /projects/{id}/alert_management_alerts/{alert_iid:digits}/incident", Needs: access.UpdateAlerts, Status: http.StatusCreated,
+			Summary: "Make an incident of an alert.", ExtraRefusals: "those who may not create incidents in the project",
+		}, s.handleReport),
 	}
 }
 
@@ -41,6 +47,7 @@ type alertForm struct {
 	Environment    string        `json:"environment"`
 	Runbook        string        `json:"runbook"`
 	Query          string        `json:"query"`
+	Incident       *incidentForm `json:"incident"`
 	StartedAt      httpapi.Time  `json:"started_at"`
 	EndedAt        *httpapi.Time `json:"ended_at"`
 	CreatedAt      httpapi.Time  `json:"created_at"`
@@ -48,6 +55,12 @@ type alertForm struct {
 	Assignees      []user.Public `json:"assignees"`
 	Reference      string        `json:"reference"`
 	WebURL         string        `json:"web_url"`
+}
+
+// incidentForm is the issue that was made of an alert.
+type incidentForm struct {
+	IID    int    `json:"iid"`
+	WebURL string `json:"web_url"`
 }
 
 func (s *Service) forms(ctx context.Context, p *project.Project, page ...Alert) (func(Alert) alertForm, error) {
@@ -67,6 +80,9 @@ func (s *Service) forms(ctx context.Context, p *project.Project, page ...Alert) 
 			Environment: a.Environment, Runbook: a.Runbook, Query: a.Query, StartedAt: httpapi.Time(a.StartedAt), EndedAt: httpapi.At(a.EndedAt),
 			CreatedAt: httpapi.Time(a.CreatedAt), UpdatedAt: httpapi.Time(a.UpdatedAt), Assignees: []user.Public{}, Reference: a.Reference(),
 			WebURL: s.deps.ExternalURL + "/" + p.FullPath() + a.Page(),
+		}
+		if a.Incident != nil {
+			f.Incident = &incidentForm{IID: *a.Incident, WebURL: s.deps.ExternalURL + "/" + p.FullPath() + "/-/issues/" + strconv.Itoa(*a.Incident)}
 		}
 		for _, id := range assigned[a.ID] {
 			if b, there := people[id]; there {
@@ -217,6 +233,14 @@ func (s *Service) handleDecide(ctx context.Context, call httpapi.Call[*project.P
 		d.Assignees = new(append([]int64{}, call.Params.AssigneeIDs.Or(nil)...))
 	}
 	a, err := s.Decide(ctx, call.Actor, call.Subject, call.Params.AlertIID, d)
+	if err != nil {
+		return wholeForm{}, err
+	}
+	return s.whole(ctx, call.Subject, a)
+}
+
+func (s *Service) handleReport(ctx context.Context, call httpapi.Call[*project.Project, alertRef]) (wholeForm, error) {
+	a, err := s.Report(ctx, call.Actor, call.Subject, call.Params.AlertIID)
 	if err != nil {
 		return wholeForm{}, err
 	}

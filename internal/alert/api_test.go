@@ -114,6 +114,7 @@ type known struct {
 	EndedAt   *string                     `json:"ended_at"`
 	Assignees []struct{ Username string } `json:"assignees"`
 	Payload   map[string]any              `json:"payload"`
+	Incident  *struct{ IID int }          `json:"incident"`
 	Changes   []struct {
 		From, To string
 		User     *struct{ Username string }
@@ -439,4 +440,49 @@ func TestTheRateOfAProjectIsLimitedWhereTheInstanceSaysSo(t *testing.T) {
 	w.want(t, in, `{"title":"a"}`, 200, `[{"iid":1,"title":"a"}]`)
 	w.want(t, in, `{"title":"b"}`, 200, `[{"iid":2,"title":"b"}]`)
 	w.want(t, in, `{"title":"c"}`, 429, "")
+}
+
+func TestAnIncidentIsMadeOfAnAlertOnce(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	in := w.integration(t, "http")
+	w.want(t, in, `{"title":"Disk","severity":"high","description":"@all /close `+"`x`"+`","fingerprint":"f"}`, 200, `[{"iid":1,"title":"Disk"}]`)
+	as, incident := w.As(t, w.developer), w.at(alerts+"/1/incident")
+	w.As(t, w.reporter).Do(t, "POST", incident, nil).WantStatus(t, http.StatusForbidden)
+	a := httpapitest.JSON[known](t, as.Do(t, "POST", incident, nil).WantStatus(t, http.StatusCreated))
+	if a.Incident == nil || a.Incident.IID != 1 {
+		t.Fatalf("got %+v", a)
+	}
+	as.Do(t, "POST", incident, nil).Want(t, http.StatusBadRequest, `{"message":"An issue already exists"}`)
+	made := httpapitest.JSON[[]struct {
+		Title, State, Description, Severity string
+		Type                                string `json:"issue_type"`
+	}](t, as.Do(t, "GET", w.at("/issues"), nil))
+	if len(made) != 1 || made[0].Title != "Disk" || made[0].State != "opened" || made[0].Severity != "HIGH" || made[0].Type != "incident" ||
+		!strings.Contains(made[0].Description, "`` @all /close `x` ``") {
+		t.Errorf("got %+v", made)
+	}
+	w.want(t, in, `{"title":"Over","fingerprint":"g"}`, 200, `[{"iid":2,"title":"Over"}]`)
+	w.want(t, in, `{"title":"Over","fingerprint":"g","end_time":"2024-05-02"}`, 200, `[{"iid":2,"title":"Over"}]`)
+	as.Do(t, "POST", w.at(alerts+"/2/incident"), nil).WantStatus(t, http.StatusBadRequest)
+	if n, err := postgres.Value[int](t.Context(), w.DB, "select count(*) from issues"); n != 1 || err != nil {
+		t.Errorf("%d issues, %v", n, err)
+	}
+}
+
+func TestManyWhoReportAnAlertMakeOneIncident(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	in := w.integration(t, "http")
+	w.want(t, in, `{}`, 200, `[{"iid":1,"title":"New: Alert"}]`)
+	as := w.As(t, w.developer)
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() { as.Do(t, "POST", w.at(alerts+"/1/incident"), nil) })
+	}
+	wg.Wait()
+	titles, err := postgres.Values[string](t.Context(), w.DB, "select title from issues")
+	if err != nil || len(titles) != 1 || titles[0] != "New: Incident 1" {
+		t.Errorf("%v, %v", titles, err)
+	}
 }

@@ -3,7 +3,7 @@ package alert
 const (
 	integrationColumns = `a.id, a.project_id, a.kind, a.name, a.endpoint, a.active, a.mapping, a.example, a.key_sealed, a.key_digest`
 	alertColumns       = `a.id, a.project_id, a.iid, a.integration_id, a.title, a.description, a.service, a.monitoring_tool, a.hosts, a.severity, a.status,
-a.events, a.environment, a.runbook, a.query, a.started_at, a.ended_at, a.created_at, a.updated_at`
+a.events, a.environment, a.runbook, a.query, (select i.iid from issues i where i.id = a.issue_id) as incident, a.started_at, a.ended_at, a.created_at, a.updated_at`
 )
 
 const (
@@ -50,6 +50,7 @@ insert into alert_changes (alert_id, old_status, new_status, created_at) select 
 
 	sqlAlert     = `select ` + alertColumns + ` from alerts a where a.project_id = $1 and a.iid = $2::bigint`
 	sqlLockAlert = sqlAlert + ` for update`
+	sqlSetIssue  = `update alerts set issue_id = $2, updated_at = $3 where id = $1`
 	sqlPayload   = `select payload from alerts where id = $1`
 	sqlSetStatus = `update alerts a set status = $2, ended_at = $3, updated_at = $4 where a.id = $1 returning ` + alertColumns
 	sqlTouch     = `update alerts a set updated_at = $2 where a.id = $1 returning ` + alertColumns

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/issue"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
@@ -29,6 +30,7 @@ type Deps struct {
 	Settings    *setting.Service
 	Users       *user.Service
 	Projects    *project.Service
+	Issues      *issue.Service
 	Clock       clock.Clock
 	ExternalURL string
 }

@@ -51,6 +51,9 @@ func TestAlertsAreSetUpLookedAtAndAnsweredOnPages(t *testing.T) {
 	if s = b.submit(s, alertPages+"/1/assign", nil); !s.says("not yours any more") {
 		t.Errorf("%s", s.Body)
 	}
+	if s = b.submit(s, alertPages+"/1/incident", nil); !s.says("The incident #1 was created.") || s.form(alertPages+"/1/incident") != nil {
+		t.Errorf("%s", s.Body)
+	}
 	if s = b.submit(s, alertPages+"/1/status", map[string]string{"status": "acknowledged"}); !s.says("The alert is acknowledged now.") || !s.says(u.Name+" changed the status from Firing to Acknowledged") {
 		t.Errorf("%s", s.Body)
 	}

@@ -282,7 +282,7 @@ func Assemble(p Parts) (*App, error) {
 		Clock: now, Names: names, JobTokens: &up.callers,
 	})
 	a.Alerts = alert.New(alert.Deps{
-		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Clock: now, ExternalURL: base,
+		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Issues: a.Issues, Clock: now, ExternalURL: base,
 	})
 	a.Dispatch = dispatch.New(dispatch.Deps{
 		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, OAuth: a.OAuth, Projects: a.Projects,

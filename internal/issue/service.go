@@ -1,6 +1,7 @@
 package issue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -154,13 +155,17 @@ type Draft struct {
 	Weight           *int
 	IID              int        // for owners; 0 is the next one
 	CreatedAt        *time.Time // for owners
+	Severity         Severity   // of an incident; unknown when empty
+
+	// With is done in the transaction that makes the issue, for what stands and falls with it.
+	With func(ctx context.Context, tx pgx.Tx, i *Issue) error
 }
 
 // Create makes an issue in a project. What the actor may not say about it is left out.
 func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Project, d Draft) (*Issue, error) {
 	now := s.deps.Clock.Now()
 	i := Issue{
-		ProjectID: p.ID, AuthorID: new(by.ID()), Title: d.Title, Description: d.Description, Type: s.typeFor(by, p, d.Type), Severity: Unknown,
+		ProjectID: p.ID, AuthorID: new(by.ID()), Title: d.Title, Description: d.Description, Type: s.typeFor(by, p, d.Type), Severity: cmp.Or(d.Severity, Unknown),
 		Confidential: d.Confidential, CreatedAt: now, UpdatedAt: now,
 	}
 	member := by.Admin() || p.Role >= access.Guest
@@ -209,6 +214,11 @@ func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Projec
 		}
 		if err := s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, At: now, Project: p, Issue: i}); err != nil {
 			return err
+		}
+		if d.With != nil {
+			if err := d.With(ctx, tx, &i); err != nil {
+				return err
+			}
 		}
 		return commands.finish(ctx, tx, &i)
 	})

@@ -52,6 +52,21 @@ type alertRow struct {
 	Times     string
 	Started   *page.DisplayTime
 	Assignees []person
+	Incident  *incidentLink
+}
+
+// incidentLink leads to the issue that was made of an alert.
+type incidentLink struct {
+	Number string
+	URL    page.URL
+}
+
+func (x *request) incident(a *alert.Alert) *incidentLink {
+	if a.Incident == nil {
+		return nil
+	}
+	n := strconv.Itoa(*a.Incident)
+	return &incidentLink{Number: "#" + n, URL: x.LinkTo("issues/" + n)}
 }
 
 type severityMark struct {
@@ -186,7 +201,7 @@ func (x *request) rows(alerts []alert.Alert) ([]alertRow, error) {
 	for _, a := range alerts {
 		rows = append(rows, alertRow{
 			URL: x.Link("/" + x.Project.FullPath() + a.Page()), Title: a.Title, Severity: severityMarks[a.Severity], Status: statusMarks[a.Status],
-			Times: strconv.FormatInt(a.Events, 10), Started: x.Time(&a.StartedAt), Assignees: people[a.ID],
+			Times: strconv.FormatInt(a.Events, 10), Started: x.Time(&a.StartedAt), Assignees: people[a.ID], Incident: x.incident(&a),
 		})
 	}
 	return rows, nil
@@ -220,6 +235,8 @@ type alertBody struct {
 	Facts       []fact
 	Runbook     string // an address, chosen by the sender
 	Assignees   []person
+	Incident    *incidentLink
+	Report      *page.Form // to make an incident of the alert
 	Payload     string
 	Cut         bool // the payload is longer than what is shown
 	Status      *page.Form
@@ -288,7 +305,7 @@ func (x *request) detail(a *alert.Alert) (body alertBody, err error) {
 	if err != nil {
 		return body, err
 	}
-	body = alertBody{Description: a.Description, Runbook: runbook(a.Runbook), Assignees: people[a.ID]}
+	body = alertBody{Description: a.Description, Runbook: runbook(a.Runbook), Assignees: people[a.ID], Incident: x.incident(a)}
 	body.Payload, body.Cut = readable(payload)
 	body.Facts = append(body.Facts, fact{Name: "Started", When: x.Time(&a.StartedAt)})
 	if a.EndedAt != nil {
@@ -306,6 +323,9 @@ func (x *request) detail(a *alert.Alert) (body alertBody, err error) {
 		return body, err
 	}
 	at := x.At(alertsPath + "/" + strconv.Itoa(int(a.IID)))
+	if a.Incident == nil && a.Status != alert.Resolved && alert.MayReport(x.Actor, x.Project) {
+		body.Report = x.Button(at+"/incident", "Create incident", page.Secondary, "of the alert")
+	}
 	var choices []page.Choice
 	for s := alert.Triggered; s <= alert.Ignored; s++ {
 		choices = append(choices, page.Choice{Value: s.String(), Label: statusMarks[s].Text, Chosen: s == a.Status})
@@ -380,6 +400,17 @@ func setStatus(x *request) error {
 		return err
 	}
 	return x.Done("/"+x.Project.FullPath()+a.Page(), "The alert is "+strings.ToLower(statusMarks[status].Text)+" now.")
+}
+
+func report(x *request) error {
+	a, err := findAlert(x)
+	if err != nil {
+		return err
+	}
+	if a, err = x.deps.Alerts.Report(x.Context(), x.Actor, x.Project, int64(a.IID)); err != nil {
+		return err
+	}
+	return x.Done("/"+x.Project.FullPath()+a.Page(), "The incident #"+strconv.Itoa(*a.Incident)+" was created.")
 }
 
 func assign(x *request) error {

@@ -27,6 +27,7 @@ func ProjectPages(d Deps) []projectpage.Page {
 		{Route: "GET /-/" + alertsPath, Needs: access.ReadAlerts, Do: d.do(showAlerts), Nav: page.Nav{List: projectpage.Monitor, Title: "Alerts"}},
 		{Route: "GET /-/" + alertsPath + "/{id}/details", Needs: access.ReadAlerts, Do: d.do(showAlert)},
 		{Route: "POST /-/" + alertsPath + "/{id}/status", Needs: access.UpdateAlerts, Do: d.do(setStatus)},
+		{Route: "POST /-/" + alertsPath + "/{id}/incident", Needs: access.UpdateAlerts, Do: d.do(report)},
 		{Route: "POST /-/" + alertsPath + "/{id}/assign", Needs: access.UpdateAlerts, Do: d.do(assign)},
 
 		{
