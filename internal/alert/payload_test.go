@@ -31,7 +31,7 @@ func TestAnEmptyObjectIsAnAlertWithDefaults(t *testing.T) {
 
 func TestFieldsOfTheGenericFormatAreTaken(t *testing.T) {
 	t.Parallel()
-	r := read(t, `{"title":" Disk full ","description":"d","start_time":"2024-01-02T03:04:05+02:00","service":"db","monitoring_tool":"probe",
+	r := read(t, `{"title":" Disk\u0000 full ","description":"d","start_time":"2024-01-02T03:04:05+02:00","service":"db","monitoring_tool":"probe",
 		"hosts":["a",["b",3]],"severity":"HiGh","svc_environment_name":"production","runbook":"https://r.example","more":{"x":[1]}}`)
 	got := []any{r.title, r.description, r.startedAt.Format(time.RFC3339), r.service, r.tool, strings.Join(r.hosts, " "), r.severity, r.environment, r.runbook}
 	want := []any{"Disk full", "d", "2024-01-02T01:04:05Z", "db", "probe", "a b 3", High, "production", "https://r.example"}
@@ -88,7 +88,7 @@ func TestWhatIsNoObjectWithinTheBoundsIsRefused(t *testing.T) {
 			t.Errorf("%s is accepted", name)
 		}
 	}
-	if _, err := parse([]byte(strings.Repeat(`{"a":`, 100)+`"}]{["`+strings.Repeat("}", 100)), nil, now, true); err != nil {
+	if _, err := parse([]byte(strings.Repeat(`{"a":`, 100)+`"[[{{"`+strings.Repeat("}", 100)), nil, now, true); err != nil {
 		t.Errorf("depth 100 is refused: %v", err)
 	}
 }

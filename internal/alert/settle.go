@@ -70,9 +70,7 @@ func settle(known []open, last int32, payloads []parsed) settled {
 				f := &fresh{report: r, iid: last, events: 1}
 				s.created = append(s.created, f)
 				c = &current{open: open{IID: last, Title: r.title}, fresh: f}
-				if r.fingerprint != nil {
-					byPrint[string(r.fingerprint)] = c
-				}
+				byPrint[string(r.fingerprint)] = c // which nobody without a fingerprint looks for
 			case c.fresh != nil:
 				c.fresh.events++
 			default:
