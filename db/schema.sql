@@ -273,7 +273,7 @@ CREATE TABLE public.alerts (
     CONSTRAINT alerts_ended CHECK (((status = 2) = (ended_at IS NOT NULL))),
     CONSTRAINT alerts_environment_length CHECK ((length(environment) <= 255)),
     CONSTRAINT alerts_events CHECK ((events > 0)),
-    CONSTRAINT alerts_fingerprint_length CHECK ((octet_length(fingerprint) = 20)),
+    CONSTRAINT alerts_fingerprint_length CHECK ((octet_length(fingerprint) = 32)),
     CONSTRAINT alerts_hosts CHECK ((cardinality(hosts) <= 255)),
     CONSTRAINT alerts_monitoring_tool_length CHECK ((length(monitoring_tool) <= 100)),
     CONSTRAINT alerts_payload_length CHECK ((octet_length(payload) <= 2097152)),

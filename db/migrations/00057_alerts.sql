@@ -35,7 +35,7 @@ create table alerts (
     hosts           text[] not null constraint alerts_hosts check (cardinality(hosts) <= 255),
     severity        smallint not null constraint alerts_severity check (severity between 0 and 5),
     status          smallint not null constraint alerts_status check (status between 0 and 3),
-    fingerprint     bytea constraint alerts_fingerprint_length check (octet_length(fingerprint) = 20),
+    fingerprint     bytea constraint alerts_fingerprint_length check (octet_length(fingerprint) = 32),
     events          bigint not null constraint alerts_events check (events > 0),
     environment     text not null constraint alerts_environment_length check (length(environment) <= 255),
     runbook         text not null constraint alerts_runbook_length check (length(runbook) <= 2048),

@@ -97,8 +97,8 @@ func (s *Service) storeIn(ctx context.Context, tx pgx.Tx, projectID int64, deliv
 		payloads[i] = d.parsed
 		for j := range d.reports {
 			by[&d.reports[j]] = d.integration
-			if print := d.reports[j].fingerprint; print != nil {
-				prints = append(prints, print)
+			if digest := d.reports[j].fingerprint; digest != nil {
+				prints = append(prints, digest)
 			}
 		}
 	}

@@ -2,7 +2,7 @@ package alert
 
 import (
 	"bytes"
-	"crypto/sha1"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"io"
@@ -49,7 +49,7 @@ type report struct {
 	startedAt                         time.Time
 	endedAt                           *time.Time
 	resolves                          bool
-	fingerprint                       []byte // 20 bytes; nil groups with nothing
+	fingerprint                       []byte // a digest; nil groups with nothing
 	payload                           string
 }
 
@@ -210,7 +210,7 @@ func keep(v any) string {
 }
 
 func digest(s string) []byte {
-	sum := sha1.Sum([]byte(s)) // no secret: clients rely on which alerts are the same
+	sum := sha256.Sum256([]byte(s))
 	return sum[:]
 }
 

@@ -107,8 +107,8 @@ func TestEndTimeResolvesWhereItCanBeRead(t *testing.T) {
 
 func TestFingerprintsOfTheGenericFormat(t *testing.T) {
 	t.Parallel()
-	print := func(body string) string { return string(read(t, body).fingerprint) }
-	given := print(`{"title":"a","fingerprint":"f"}`)
+	mark := func(body string) string { return string(read(t, body).fingerprint) }
+	given := mark(`{"title":"a","fingerprint":"f"}`)
 	for body, same := range map[string]bool{
 		`{"title":"b","fingerprint":"f","hosts":"x"}`:  true,
 		`{"title":"a","fingerprint":["f"]}`:            true,
@@ -117,11 +117,11 @@ func TestFingerprintsOfTheGenericFormat(t *testing.T) {
 		`{"fingerprint":["f","g"],"title":"a"}`:        false,
 		`{"title":"a","fingerprint":[["f"],[]],"x":1}`: true,
 	} {
-		if (print(body) == given) != same {
+		if (mark(body) == given) != same {
 			t.Errorf("%s: the same is not %t", body, same)
 		}
 	}
-	made := print(`{"title":"a","x":{"b":1,"a":[2]}}`)
+	made := mark(`{"title":"a","x":{"b":1,"a":[2]}}`)
 	for body, same := range map[string]bool{
 		`{"x":{"a":[2],"b":1},"title":"a"}`:                                                   true,
 		`{"title":"a","x":{"b":1,"a":[2]},"start_time":"2024-01-01T00:00:00Z","hosts":["h"]}`: true,
@@ -129,7 +129,7 @@ func TestFingerprintsOfTheGenericFormat(t *testing.T) {
 		`{"title":"a","x":{"b":2,"a":[2]}}`:                                                   false,
 		`{"title":"a","x":{"b":1,"a":[2]},"severity":"low"}`:                                  false,
 	} {
-		if (print(body) == made) != same {
+		if (mark(body) == made) != same {
 			t.Errorf("%s: the same is not %t", body, same)
 		}
 	}
@@ -271,7 +271,7 @@ func FuzzPayloadsAreReadOrRefused(f *testing.F) {
 		}
 		for _, r := range p.reports {
 			whole := r.title + r.description + r.service + r.tool + r.environment + r.runbook + r.query + r.payload + strings.Join(r.hosts, "")
-			if r.title == "" || strings.ContainsRune(whole, 0) || len(r.payload) > 2*maxPayload || !json.Valid([]byte(r.payload)) || len(r.fingerprint) != 20 || r.resolves != (r.endedAt != nil) {
+			if r.title == "" || strings.ContainsRune(whole, 0) || len(r.payload) > 2*maxPayload || !json.Valid([]byte(r.payload)) || len(r.fingerprint) != 32 || r.resolves != (r.endedAt != nil) {
 				t.Errorf("got %+v", r)
 			}
 		}

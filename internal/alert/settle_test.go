@@ -7,12 +7,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func fires(title, print string) parsed {
-	return parsed{reports: []report{{title: title, fingerprint: digest(print)}}}
+func fires(title, mark string) parsed {
+	return parsed{reports: []report{{title: title, fingerprint: digest(mark)}}}
 }
 
-func resolves(print string) parsed {
-	return parsed{reports: []report{{title: "end", fingerprint: digest(print), resolves: true, endedAt: new(now)}}}
+func resolves(mark string) parsed {
+	return parsed{reports: []report{{title: "end", fingerprint: digest(mark), resolves: true, endedAt: new(now)}}}
 }
 
 func TestARepeatedAlertIsCountedAndKeepsItsNumber(t *testing.T) {
@@ -75,9 +75,9 @@ func TestGroupsAndCountsDoNotDependOnOrderOrBatches(t *testing.T) {
 		var all []parsed
 		want := map[string]int64{}
 		for range 1 + r.IntN(40) {
-			print := prints[r.IntN(len(prints))]
-			all = append(all, fires(print, print))
-			want[print]++
+			mark := prints[r.IntN(len(prints))]
+			all = append(all, fires(mark, mark))
+			want[mark]++
 		}
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		got, last := map[string]int64{}, int32(0)

@@ -213,7 +213,7 @@ func TestAlertsAreCountedAndNumberedWhileNodesDie(t *testing.T) {
 					return
 				default:
 				}
-				print := (n*7 + hand) % prints
+				mark := (n*7 + hand) % prints
 				if n%5 == 0 {
 					if post(t.Context(), (n+hand)%2, fmt.Sprintf(`{"title":"own","fingerprint":"%d of %d"}`, n, hand)) {
 						alone.Add(1)
@@ -221,9 +221,9 @@ func TestAlertsAreCountedAndNumberedWhileNodesDie(t *testing.T) {
 					}
 					continue
 				}
-				begun[print].Add(1)
-				if post(t.Context(), (n+hand)%2, fmt.Sprintf(`{"title":"shared %d","fingerprint":"shared %d"}`, print, print)) {
-					acknowledged[print].Add(1)
+				begun[mark].Add(1)
+				if post(t.Context(), (n+hand)%2, fmt.Sprintf(`{"title":"shared %d","fingerprint":"shared %d"}`, mark, mark)) {
+					acknowledged[mark].Add(1)
 					progress <- struct{}{}
 				}
 			}
@@ -263,14 +263,14 @@ func TestAlertsAreCountedAndNumberedWhileNodesDie(t *testing.T) {
 	if numbers.Own < alone.Load() {
 		t.Errorf("%d alerts of their own, %d were acknowledged", numbers.Own, alone.Load())
 	}
-	for print := range prints {
-		rows, err := postgres.Values[int64](t.Context(), db, `select events from alerts where project_id = $1 and title = $2`, a.project, fmt.Sprintf("shared %d", print))
+	for mark := range prints {
+		rows, err := postgres.Values[int64](t.Context(), db, `select events from alerts where project_id = $1 and title = $2`, a.project, fmt.Sprintf("shared %d", mark))
 		if err != nil || len(rows) != 1 {
-			t.Errorf("alert %d is there %d times, %v", print, len(rows), err)
+			t.Errorf("alert %d is there %d times, %v", mark, len(rows), err)
 			continue
 		}
-		if rows[0] < acknowledged[print].Load() || rows[0] > begun[print].Load() {
-			t.Errorf("alert %d: %d were counted, %d acknowledged, %d sent", print, rows[0], acknowledged[print].Load(), begun[print].Load())
+		if rows[0] < acknowledged[mark].Load() || rows[0] > begun[mark].Load() {
+			t.Errorf("alert %d: %d were counted, %d acknowledged, %d sent", mark, rows[0], acknowledged[mark].Load(), begun[mark].Load())
 		}
 	}
 }
@@ -298,12 +298,12 @@ func TestAStormOfAlertsLosesNoneAndCountsExactly(t *testing.T) {
 				if n >= posts {
 					return
 				}
-				print := n
+				mark := n
 				if n%5 == 4 {
-					print = n - 4
+					mark = n - 4
 				}
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.url, strings.NewReader(
-					fmt.Sprintf(`{"title":"Alert %d","fingerprint":"%d","severity":"high","service":"web","hosts":["a.example","b.example"],"description":"It is slow"}`, print, print)))
+					fmt.Sprintf(`{"title":"Alert %d","fingerprint":"%d","severity":"high","service":"web","hosts":["a.example","b.example"],"description":"It is slow"}`, mark, mark)))
 				if err != nil {
 					t.Error(err)
 					return
