@@ -1,11 +1,13 @@
 package front_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -199,5 +201,58 @@ func TestSU07_AnUnreadableWordOfATrustedProxyIsRefused(t *testing.T) {
 		if want != "" && w.Body.String() != want {
 			t.Errorf("%q comes from %s, want %s", hops, w.Body, want)
 		}
+	}
+}
+
+func TestAPathOfAnyLengthReachesNoDoor(t *testing.T) {
+	t.Parallel()
+	f := newFront(&bytes.Buffer{}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
+	for path, want := range map[string]int{
+		"/api/v4/" + strings.Repeat("a", 32<<10-8): http.StatusAccepted, "/api/v4/" + strings.Repeat("a", 32<<10-7): http.StatusRequestURITooLong,
+		"/" + strings.Repeat("%2F", 9<<10): http.StatusRequestURITooLong, // as it came and as it is read
+	} {
+		if w := get(f, path, nil); w.Code != want {
+			t.Errorf("%d bytes: got %d, want %d", len(path), w.Code, want)
+		}
+	}
+}
+
+func TestSU07_WhoComesThroughAStrangersProxyIsNoWatcher(t *testing.T) {
+	t.Parallel()
+	f := newFront(&bytes.Buffer{}, nil)
+	for _, header := range []string{"X-Forwarded-For", "Forwarded"} {
+		w := get(f, "/-/liveness", func(r *http.Request) { r.Header.Set(header, "for=127.0.0.1") })
+		if w.Code != http.StatusNotFound {
+			t.Errorf("%s: got %d", header, w.Code)
+		}
+	}
+}
+
+// hijacked is a connection that is given away.
+type hijacked struct{ http.ResponseWriter }
+
+func (hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) { return nil, nil, nil }
+
+func TestARequestThatWaitsIsWrittenDownWhenItIsAnswered(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	parks := true
+	f := newFront(&log, func(w http.ResponseWriter, _ *http.Request) {
+		if parks {
+			_, _, _ = http.NewResponseController(w).Hijack()
+		}
+	})
+	serve := func() {
+		f.Handler().ServeHTTP(hijacked{httptest.NewRecorder()}, httptest.NewRequest("POST", "/api/v4/jobs/request", nil))
+	}
+	if serve(); log.Len() > 0 {
+		t.Errorf("the log says of a request that waits: %s", &log)
+	}
+	parks = false
+	if serve(); !strings.Contains(log.String(), `"status":200`) {
+		t.Errorf("the log says of its answer: %s", &log)
+	}
+	if metrics := get(f, "/-/metrics", nil).Body.String(); !strings.Contains(metrics, "requests_in_flight 1\n") { // the one that asks
+		t.Errorf("the metrics say: %s", metrics)
 	}
 }

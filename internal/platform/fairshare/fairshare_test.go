@@ -254,6 +254,16 @@ func TestWhoJoinsBringsTheirShare(t *testing.T) {
 	}
 }
 
+func TestTwoWhoJoinFromOneAddressAreTwo(t *testing.T) {
+	t.Parallel()
+	all := callers(Caller{Who: "person 1", From: "192.0.2.1"})
+	all.Join(caller("person 2", "192.0.2.1"))
+	all.Join(caller("person 2", "192.0.2.1")) // who joins again is not one more
+	if who, _ := all.now(); len(who) != 2 || who[1].Who != "person 2" {
+		t.Errorf("%v want it", who)
+	}
+}
+
 // goneWhenServed is over at the moment in which the slot comes that was waited for.
 type goneWhenServed struct {
 	context.Context

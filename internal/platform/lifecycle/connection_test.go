@@ -567,7 +567,7 @@ func TestDO08_OneAddressDoesNotTakeAllConnections(t *testing.T) {
 		open = append(open, c)
 	}
 	if _, ok := answered(addr); ok {
-		t.Error("a fourth connection was answered")
+		t.Fatal("a fourth connection was answered")
 	}
 	if from := <-refused; from.String() != "127.0.0.1/32" {
 		t.Errorf("%s was refused", from)
@@ -639,8 +639,10 @@ func TestAShareOfWaitingRequestsIsBounded(t *testing.T) {
 	if err := <-result; !errors.Is(err, io.EOF) {
 		t.Error(err)
 	}
-	for s.parking.waiting() != 2 { // it is counted out after it is told
-		runtime.Gosched()
+	for deadline := time.Now().Add(10 * time.Second); s.parking.waiting() != 2; runtime.Gosched() { // it is counted out after it is told
+		if time.Now().After(deadline) {
+			t.Fatal("who went while waiting still counts")
+		}
 	}
 	ask("/a", nil)
 }

@@ -43,6 +43,17 @@ func (h *waiting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// parked waits for a request to be parked, and returns what wakes it.
+func (h *waiting) parked(t *testing.T) (wake func()) {
+	t.Helper()
+	select {
+	case wake = <-h.wakes:
+	case <-time.After(10 * time.Second):
+		t.Fatal("no request was parked")
+	}
+	return wake
+}
+
 // meet starts a server of such requests and connects to it.
 func meet(t *testing.T, hold time.Duration) (*waiting, net.Conn, *bufio.Reader) {
 	t.Helper()
@@ -92,7 +103,7 @@ func TestAParkedRequestComesInAgainOnItsConnection(t *testing.T) {
 	h, c, r := meet(t, time.Hour)
 	for i := range 3 {
 		send(t, c, fmt.Sprint("note ", i))
-		wake := <-h.wakes
+		wake := h.parked(t)
 		wake()
 		want := fmt.Sprintf(`POST /wait?for=it here mine, left note %d, body ""`, i)
 		if got := receive(t, r); got != want {
@@ -115,12 +126,12 @@ func TestWhoSendsMoreWhileWaitingIsAnsweredAndHeard(t *testing.T) {
 	t.Parallel()
 	h, c, r := meet(t, time.Hour)
 	send(t, c, "first")
-	<-h.wakes
+	h.parked(t)
 	send(t, c, "second")
 	if got := receive(t, r); got != `POST /wait?for=it here mine, left first, body ""` {
 		t.Errorf("got %s", got)
 	}
-	(<-h.wakes)()
+	h.parked(t)()
 	if got := receive(t, r); got != `POST /wait?for=it here mine, left second, body ""` {
 		t.Errorf("got %s", got)
 	}
@@ -140,7 +151,7 @@ func TestRequestsThatCameBeforeOneIsParkedAreHeardInTheirOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range requests {
-		(<-h.wakes)()
+		h.parked(t)()
 		want := fmt.Sprintf(`POST /wait?for=it here mine, left note %d, body ""`, n)
 		if got := receive(t, r); got != want {
 			t.Fatalf("got %s, want %s", got, want)
@@ -165,7 +176,7 @@ func TestAClientThatGoesIsNoticed(t *testing.T) {
 	t.Parallel()
 	h, c, _ := meet(t, time.Hour)
 	send(t, c, "")
-	wake := <-h.wakes
+	wake := h.parked(t)
 	c.Close()
 	<-h.gone
 	wake()
@@ -180,7 +191,7 @@ func TestAServerThatStopsAnswersWhoWaits(t *testing.T) {
 	addr, stop, ended := serve(t, h, lifecycle.HTTPOptions{})
 	c, r := dial(t, addr)
 	send(t, c, "")
-	wake := <-h.wakes
+	wake := h.parked(t)
 	stop()
 	wake()
 	if got := receive(t, r); got != `POST /wait?for=it here mine, left , body ""` {
