@@ -1,12 +1,16 @@
 package httpapi
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -152,4 +156,75 @@ func TestWhoGoesWhileWaitingIsForgotten(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	<-p.gone
+}
+
+// A request that waits holds a connection: one runner, and one address, let so many of them wait. The next is answered at once.
+func TestDO08_OneRunnerAndOneAddressLetAFewRequestsWait(t *testing.T) {
+	t.Parallel()
+	type params struct {
+		Of   string `param:"of" doc:"Whose request it is"`
+		From string `param:"from" doc:"Where it comes from"`
+	}
+	waits := make(chan struct{}, 1)
+	d := open(t, Do(Spec{Route: "POST /wait", Needs: access.Anyone}, func(_ context.Context, call Call[None, params]) (reply Later[string], _ error) {
+		return reply.Wait(Wait[string]{
+			Of: call.Params.Of, Hold: time.Hour, Begin: func(func()) { waits <- struct{}{} },
+			Then: func(context.Context) (Later[string], error) { return reply.Now("nothing yet"), nil },
+		}), nil
+	}))
+	server := lifecycle.HTTP("web", "127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		about := &Recorder{Address: netip.MustParseAddr(r.URL.Query().Get("from"))}
+		d.handler.ServeHTTP(w, r.WithContext(WithRecorder(r.Context(), about)))
+	}), slog.New(slog.DiscardHandler), lifecycle.HTTPOptions{PerAddress: 4000})
+	if err := server.Component().Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		over, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = server.Component().Stop(over)
+	})
+	// ask reports whether a request waits, or else is answered.
+	ask := func(of, from string) bool {
+		t.Helper()
+		c, err := net.Dial("tcp", server.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		if _, err := fmt.Fprintf(c, "POST /api/v4/wait?of=%s&from=%s HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", of, from); err != nil {
+			t.Fatal(err)
+		}
+		answered := make(chan struct{})
+		go func() {
+			if answer, err := http.ReadResponse(bufio.NewReader(c), nil); err == nil {
+				_ = answer.Body.Close()
+				close(answered)
+			}
+		}()
+		select {
+		case <-waits:
+			return true
+		case <-answered:
+			return false
+		case <-time.After(time.Minute):
+			t.Fatalf("a request of %s neither waits nor is answered", of)
+			return false
+		}
+	}
+	const one, other, here = "192.0.2.1", "192.0.2.2", "127.0.0.1"
+	for n := range 2000 {
+		if !ask(fmt.Sprint("runner-", n/200), one) {
+			t.Fatalf("request %d did not wait", n)
+		}
+	}
+	if ask("runner-0", other) {
+		t.Error("201 requests of one runner wait")
+	}
+	if ask("runner-10", one) {
+		t.Error("2001 requests from one address wait")
+	}
+	if !ask("runner-10", other) || !ask("runner-11", here) {
+		t.Error("others wait no more")
+	}
 }

@@ -141,9 +141,12 @@ func TestOneCallerSendsAFewLargeBodiesAtATime(t *testing.T) {
 			}
 			return len(call.Params.Text), nil
 		}))
-	send := func(who string, size int, wait bool) *httptest.ResponseRecorder {
+	send := func(who string, size int, wait bool, changes ...option) *httptest.ResponseRecorder {
 		body := fmt.Sprintf(`{"wait":%t,"text":"%s"}`, wait, strings.Repeat("x", size))
 		r := httptest.NewRequest(http.MethodPost, "/api/v4/large", strings.NewReader(body))
+		for _, change := range changes {
+			change(r)
+		}
 		r.Header.Set("Content-Type", "application/json")
 		token(who)(r)
 		w := httptest.NewRecorder()
@@ -163,6 +166,8 @@ func TestOneCallerSendsAFewLargeBodiesAtATime(t *testing.T) {
 		t.Error("a refused client is not told when to come again")
 	}
 	wantStatus(t, send("member", 1000, false), http.StatusOK)
+	inPieces := func(r *http.Request) { r.ContentLength = UnknownSize } // how large it is shows at its end
+	wantStatus(t, send("member", 1000, false, inPieces), http.StatusTooManyRequests)
 	wantStatus(t, send("admin", largeBody, false), http.StatusOK)
 	close(goOn)
 	senders.Wait()

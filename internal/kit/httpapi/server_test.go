@@ -115,6 +115,32 @@ func TestTheOrderOfChecks(t *testing.T) {
 	wantText(t, d.do("POST", "/nowhere?x=%00", token("unknown")), http.StatusTooManyRequests, "Retry later\n")
 }
 
+func TestTK09_WhoIsSentOnLeavesTheTokenBehind(t *testing.T) {
+	t.Parallel()
+	type params struct {
+		ID string `param:"id" doc:"ID"`
+	}
+	moved := func(method string) Endpoint {
+		return On(Spec{Route: method + " /things/{id}/parts", Needs: access.Anyone}, func(_ context.Context, _ access.Actor, p params) (None, error) {
+			return None{}, &MovedError{Param: "id", To: "new group/" + p.ID}
+		}, func(context.Context, Call[None, params]) (NoContent, error) { return NoContent{}, nil })
+	}
+	d := open(t, moved("GET"), moved("POST"))
+	const canary = "canary-5d2e"
+	d.people.add(canary, &access.Person{ID: 2}, access.PersonalToken, access.ScopeAPI)
+	for _, name := range []string{"private_token", "access_token", "bearer_token", "job_token", "token", "%70rivate_token"} {
+		w := d.do("GET", "/things/old/parts?page=2&"+name+"="+canary)
+		wantStatus(t, w, http.StatusMovedPermanently)
+		if got, want := w.Header().Get("Location"), "https://forge.example:8443/api/v4/things/new%20group%2Fold/parts?page=2"; got != want {
+			t.Errorf("%s: sent to %s, want %s", name, got, want)
+		}
+		if strings.Contains(w.Body.String(), canary) {
+			t.Errorf("%s: %s", name, w.Body)
+		}
+	}
+	wantStatus(t, d.do("POST", "/things/old/parts"), http.StatusMethodNotAllowed)
+}
+
 func TestABodyIsNotReadForThoseWhoAreRefused(t *testing.T) {
 	t.Parallel()
 	d := open(t, onThing(Spec{Route: "POST /things/{id}", Needs: access.SignIn}))
@@ -560,6 +586,44 @@ func TestTheLimitOfAnEndpointCountsPeopleAndAddresses(t *testing.T) {
 			t.Error("rate headers on the limit of an endpoint")
 		}
 		wantStatus(t, d.do("GET", "/free", options...), http.StatusOK)
+	}
+}
+
+// plot is a project in which everybody has one role.
+type plot struct{ role access.Role }
+
+func (p plot) Target() access.Target { return access.Target{Visibility: access.Public, Role: p.role} }
+
+func TestAnAbilityInAnOwnerIsAskedForBeforeTheLimitAndTheParametersOrAfterThem(t *testing.T) {
+	t.Parallel()
+	onPlot := func(spec Spec) Endpoint {
+		return On(spec, func(_ context.Context, _ access.Actor, p thingParams) (plot, error) {
+			return plot{access.Role(p.ID)}, nil
+		},
+			func(context.Context, Call[plot, thingParams]) (NoContent, error) { return NoContent{}, nil })
+	}
+	d := open(t,
+		onPlot(Spec{Route: "POST /early/{id}", Needs: access.PushCode, Limit: "plots"}),
+		onPlot(Spec{Route: "POST /late/{id}", Needs: access.PushCode, AfterParams: true}),
+	)
+	d.limits.endpoints["plots"] = ratelimit.Rule{Name: "plots", Limit: 2, Period: time.Minute}
+	for _, c := range []struct {
+		target string
+		status int
+	}{
+		{"/early/10", http.StatusForbidden},
+		{"/early/10?count=1", http.StatusForbidden},
+		{"/early/10?count=1", http.StatusForbidden}, // who may not ask uses nothing up
+		{"/early/40", http.StatusBadRequest},
+		{"/early/40?count=1", http.StatusNoContent},
+		{"/early/40?count=1", http.StatusTooManyRequests},
+		{"/late/10", http.StatusBadRequest},
+		{"/late/10?count=1", http.StatusForbidden},
+		{"/late/40?count=1", http.StatusNoContent},
+	} {
+		if w := d.do("POST", c.target, token("member")); w.Code != c.status {
+			t.Errorf("%s: got %d %s, want %d", c.target, w.Code, w.Body, c.status)
+		}
 	}
 }
 

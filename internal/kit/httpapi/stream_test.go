@@ -112,7 +112,8 @@ func TestAClientThatHasTheBytesIsNotSentThemAgain(t *testing.T) {
 		worked++
 		return tagged, nil
 	})
-	d := open(t, answer("GET /late", tagged), early)
+	d := open(t, answer("GET /late", tagged), early, answer("POST /late", tagged))
+	wantStatus(t, d.do("POST", "/late", header("If-None-Match", `"abc"`)), http.StatusOK) // whoever changes something is told of it
 	for _, path := range []string{"/late", "/early"} {
 		if got := d.do("GET", path).Header().Get("Etag"); got != `"abc"` {
 			t.Errorf("got tag %q", got)

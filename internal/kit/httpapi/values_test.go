@@ -284,7 +284,7 @@ func TestATextHasAMostBytes(t *testing.T) {
 		Long  string      `param:"long" bytes:"100000"`
 	}]("POST /things")
 	d := open(t, endpoint)
-	for name, most := range map[string]int{"text": maxText, "given": maxText, "list": maxText, "short": 10, "long": 100000} {
+	for name, most := range map[string]int{"text": 65536, "given": 65536, "list": 65536, "short": 10, "long": 100000} {
 		for over, want := range []int{http.StatusNoContent, http.StatusBadRequest} {
 			w := d.post("/things", "application/x-www-form-urlencoded", name+"="+strings.Repeat("x", most+over), token("member"))
 			if w.Code != want {
@@ -301,6 +301,50 @@ func TestAnOverlongQueryIs414(t *testing.T) {
 	wantJSON(t, d.do("GET", "/things?x="+strings.Repeat("y", 256<<10)), http.StatusRequestURITooLong, tooLong)
 	wantJSON(t, d.do("GET", "/nowhere?"+strings.Repeat("&", maxQuery+1)), http.StatusRequestURITooLong, tooLong)
 	wantStatus(t, d.do("GET", "/things?x="+strings.Repeat("y", maxQuery-2)), http.StatusOK)
+}
+
+func TestARequestHasAThousandParametersAtTheMost(t *testing.T) {
+	t.Parallel()
+	endpoint, _ := capture[struct {
+		List []string `param:"list" doc:"A list"`
+	}]("POST /things")
+	d := open(t, endpoint)
+	for over, want := range []int{http.StatusNoContent, http.StatusBadRequest} {
+		form := strings.Repeat("list[]=1&", maxNames+over)
+		wantStatus(t, d.post("/things", "application/x-www-form-urlencoded", form, token("member")), want)
+		wantStatus(t, d.do("POST", "/things?"+form), want)
+		contentType, parts := multipartBody(t, func(w *multipart.Writer) {
+			for range maxNames + over {
+				_ = w.WriteField("list[]", "1")
+			}
+		})
+		wantStatus(t, d.post("/things", contentType, parts, token("member")), want)
+	}
+}
+
+func TestCookiesHaveAMostBytes(t *testing.T) {
+	t.Parallel()
+	d := open(t, answer("GET /things", 1))
+	for over, want := range []int{http.StatusOK, http.StatusRequestHeaderFieldsTooLarge} {
+		lines := []option{header("Cookie", "a="+strings.Repeat("b", maxCookies/2-2)), header("Cookie", "c="+strings.Repeat("d", maxCookies/2-2+over))}
+		wantStatus(t, d.do("GET", "/things", lines...), want)
+	}
+}
+
+// A quote that stands in a text neither begins nor ends one: what follows it would pass uncounted, and what it holds would be counted.
+func TestDO07_AQuoteWithinATextHidesNoElements(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1)
+	for _, text := range []string{`{"a":"\"","b":` + deep + `}`, `{"a":"\\","b":` + deep + `}`, `{"a\"":` + deep + `,"b":"\""}`} {
+		if ModestJSON([]byte(text)) {
+			t.Errorf("%s is modest", text)
+		}
+	}
+	for _, text := range []string{`{"a":"\"` + deep + `"}`, `{"a":"` + strings.Repeat(`\",`, maxJSONElements+1) + `"}`} {
+		if !ModestJSON([]byte(text)) {
+			t.Errorf("%.60s is not modest", text)
+		}
+	}
 }
 
 func TestDO07_HugeRequestsAreRefusedCheaply(t *testing.T) {
