@@ -602,6 +602,46 @@ func TestDL03_BytesGoOnlyAfterNobodyHadThemForAWeek(t *testing.T) {
 	}
 }
 
+// meanwhile is a body that something happens during.
+type meanwhile struct {
+	io.Reader
+	do func()
+}
+
+func (m *meanwhile) Read(b []byte) (int, error) {
+	if m.do != nil {
+		m.do()
+		m.do = nil
+	}
+	return m.Reader.Read(b)
+}
+
+func TestDL03_WhatIsSentAgainIsNotTakenAwayWhileItComes(t *testing.T) {
+	t.Parallel()
+	w, body := newFixture(t), "again"
+	w.upload(t, w.mine, body)
+	if _, err := w.db.Exec(t.Context(), `delete from lfs_project_objects`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.db.Exec(t.Context(), `update lfs_objects set left_at = $1`, w.now); err != nil {
+		t.Fatal(err)
+	}
+	w.now = w.now.Add(8 * 24 * time.Hour)
+	comes := &meanwhile{strings.NewReader(body), func() {
+		if err := w.Sweep(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}}
+	if err := w.Store(t.Context(), w.elses.ID, lfs.Object{OID: digest(body), Size: int64(len(body))}, comes); err != nil {
+		t.Fatal(err)
+	}
+	if size, got, err := w.Open(t.Context(), w.elses.ID, digest(body)); err != nil || size != int64(len(body)) {
+		t.Errorf("%d bytes, %v", size, err)
+	} else {
+		_ = got.Close()
+	}
+}
+
 func TestWhatAJobIsTakingAwayIsNotTakenIn(t *testing.T) {
 	t.Parallel()
 	w, body := newFixture(t), "between"

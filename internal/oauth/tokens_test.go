@@ -2,6 +2,7 @@ package oauth_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -12,8 +13,10 @@ import (
 
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
 	"stithy/internal/oauth"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/setting"
 	"stithy/internal/token/tokentest"
 )
 
@@ -276,6 +279,111 @@ func TestAnApplicationDoesWhatItsScopesOpenAndNoMore(t *testing.T) {
 	w.exec(t, `update users set state = 'blocked' where id = $1`, w.ada.ID)
 	if got := call(full, "GET", "/probe"); got != 403 {
 		t.Errorf("for a blocked person: %d", got)
+	}
+	w.exec(t, `update users set state = 'active', removal = 'soft' where id = $1`, w.ada.ID)
+	if got := call(full, "GET", "/probe"); got != 401 {
+		t.Errorf("for somebody who is being removed: %d", got)
+	}
+}
+
+func TestUserinfoNamesNoGroupThatSomebodyIsNotIn(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	join := func(name string) {
+		grouptest.Join(t, w.DB, grouptest.New(t, w.DB, grouptest.Named(name)), w.ada, access.Developer)
+	}
+	for _, name := range []string{"now", "until-tomorrow", "until-today", "asked", "going"} {
+		join(name)
+	}
+	of := ` where user_id = $1 and namespace_id = (select id from namespaces where full_path = $2)`
+	w.exec(t, `update members set expires_at = $3`+of, w.ada.ID, "until-tomorrow", w.now.AddDate(0, 0, 1))
+	w.exec(t, `update members set expires_at = $3`+of, w.ada.ID, "until-today", w.now)
+	w.exec(t, `update members set requested_at = $3`+of, w.ada.ID, "asked", w.now)
+	w.exec(t, `update namespaces set removal = true where full_path = 'going'`)
+	var got map[string]any
+	r := w.get(t, "/oauth/userinfo", w.granted(t, w.app(t), "openid profile").AccessToken)
+	if err := json.Unmarshal([]byte(r.text), &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, claim := range []string{"groups", "https://svc.org/claims/groups/developer"} {
+		if paths := fmt.Sprint(got[claim]); paths != "[now until-tomorrow]" {
+			t.Errorf("%s: %s", claim, paths)
+		}
+	}
+}
+
+func TestRequestsOfProgramsAreCounted(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	set := func(change func(*setting.Settings)) {
+		t.Helper()
+		if err := w.settings.Update(t.Context(), access.Actor{}, change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(func(s *setting.Settings) {
+		s.ThrottleProtectedPathsEnabled, s.ThrottleProtectedPathsRequestsPerPeriod, s.ThrottleProtectedPathsPeriodInSeconds = true, 2, 3600
+		s.ProtectedPaths = []string{"/oauth/token"}
+	})
+	for n, want := range []int{400, 400, 429} {
+		if r := w.post(t, "/oauth/token"); r.Code != want {
+			t.Errorf("guess %d: %d %s", n+1, r.Code, r.text)
+		}
+	}
+	if r := w.get(t, "/oauth/token/info", ""); r.Code != 401 {
+		t.Errorf("looking counts as guessing: %d", r.Code)
+	}
+	set(func(s *setting.Settings) {
+		s.ThrottleUnauthenticatedAPIEnabled, s.ThrottleUnauthenticatedAPIRequestsPerPeriod, s.ThrottleUnauthenticatedAPIPeriodInSeconds = true, 2, 3600
+	})
+	for n, want := range []int{200, 200, 429} {
+		if r := w.get(t, "/oauth/discovery/keys", ""); r.Code != want {
+			t.Errorf("request %d: %d %s", n+1, r.Code, r.text)
+		}
+	}
+}
+
+func TestPeopleRegisterApplicationsOfTheirOwnWhereTheyMayAndNoneIsTrusted(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	ada, root := access.Actor{Person: w.ada.Person()}, access.Actor{Person: w.root.Person()}
+	allow := func(on bool) {
+		t.Helper()
+		if err := w.settings.Update(t.Context(), access.Actor{}, func(s *setting.Settings) { s.UserOAuthApplications = on }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	draft := oauth.Draft{Name: "Tool", RedirectURI: callback, Scopes: access.Scopes{"api"}}
+	trusted := draft
+	trusted.Trusted = true
+	allow(true)
+	own, _, err := w.service.Create(t.Context(), ada, &w.ada.ID, draft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, create := range map[string]func() error{
+		"of the instance":   func() error { _, _, err := w.service.Create(t.Context(), ada, nil, draft); return err },
+		"of another person": func() error { _, _, err := w.service.Create(t.Context(), ada, &w.root.ID, draft); return err },
+		"that is trusted":   func() error { _, _, err := w.service.Create(t.Context(), ada, &w.ada.ID, trusted); return err },
+		"where nobody may": func() error {
+			allow(false)
+			_, _, err := w.service.Create(t.Context(), ada, &w.ada.ID, draft)
+			return err
+		},
+	} {
+		allow(true)
+		if err := create(); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("one %s: %v", name, err)
+		}
+	}
+	if a, err := w.service.Update(t.Context(), ada, own.ID, trusted); err != nil || a.Trusted {
+		t.Errorf("a person makes it trusted: %+v, %v", a, err)
+	}
+	if a, err := w.service.Update(t.Context(), root, own.ID, trusted); err != nil || !a.Trusted {
+		t.Errorf("an administrator makes it trusted: %+v, %v", a, err)
+	}
+	if a, err := w.service.Update(t.Context(), ada, own.ID, draft); err != nil || !a.Trusted {
+		t.Errorf("what an administrator said is forgotten: %+v, %v", a, err)
 	}
 }
 

@@ -1,10 +1,15 @@
 package page
 
 import (
+	"bytes"
+	"errors"
 	"io"
+	"log/slog"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +132,93 @@ func TestAFormThatHoldsTextsOfARepositoryMayBeLarger(t *testing.T) {
 	}
 }
 
+// parted is a form that is sent as parts, by somebody who is signed in.
+func parted(t *testing.T, fields ...string) *Request {
+	t.Helper()
+	var body bytes.Buffer
+	parts := multipart.NewWriter(&body)
+	for i := 0; i < len(fields); i += 2 {
+		if err := parts.WriteField(fields[i], fields[i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := parts.CreateFormFile("file", "a.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(file, "text")
+	_ = parts.Close()
+	x, _ := sent(url.Values{})
+	x.R = httptest.NewRequest(http.MethodPost, "/page", &body)
+	x.R.Header.Set("Content-Type", parts.FormDataContentType())
+	x.Account = &Account{ID: 1}
+	return x
+}
+
+func TestTheFieldsBeforeAFileAreBoundedTogether(t *testing.T) {
+	t.Parallel()
+	half := strings.Repeat("x", maxBody/2)
+	x := parted(t, "a", half, "b", "c")
+	if err := x.Read(Page{File: true}); err != nil || x.Form.Get("a") != half || x.Form.Get("b") != "c" || x.File == nil {
+		t.Errorf("half of what may be: %v", err)
+	}
+	for name, fields := range map[string][]string{
+		"one field": {"a", half + half + "x"}, "two fields": {"a", half, "b", half}, "names": {strings.Repeat("n", maxBody/2), "", strings.Repeat("o", maxBody/2+1), ""},
+	} {
+		if err := parted(t, fields...).Read(Page{File: true}); !fault.Is(err, fault.TooLarge) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTheQueryOfAPageIsBounded(t *testing.T) {
+	t.Parallel()
+	for over, taken := range []bool{true, false} {
+		x, _ := sent(nil)
+		x.R.URL.RawQuery = "a=" + strings.Repeat("b", maxQuery-2+over)
+		if err := x.Read(Page{}); (err == nil) != taken || (!taken && !fault.Is(err, fault.TooLarge)) {
+			t.Errorf("%d bytes: %v", len(x.R.URL.RawQuery), err)
+		}
+	}
+}
+
+func TestAPageThatNoListHasIsTheFirst(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"": 1, "0": 1, "-1": 1, "x": 1, "2": 2, strconv.Itoa(paging.MaxTotal): paging.MaxTotal, strconv.Itoa(paging.MaxTotal + 1): 1, "9223372036854775807": 1} {
+		x, _ := sent(nil)
+		x.Form = url.Values{"page": {text}}
+		if got := x.Numbered("page", 20); got.Page != want || got.PerPage != 20 {
+			t.Errorf("%q is %+v, want page %d", text, got, want)
+		}
+	}
+}
+
+func TestWhyAPageFailedIsLoggedAndNotShown(t *testing.T) {
+	t.Parallel()
+	const canary = "canary-5d2e"
+	for name, c := range map[string]struct {
+		err    error
+		status int
+		logged bool
+	}{
+		"an error of the program": {errors.New(canary), http.StatusInternalServerError, true},
+		"what is away, and why":   {errors.Join(fault.New(fault.Unavailable), errors.New(canary)), http.StatusServiceUnavailable, true},
+		"what is away":            {fault.New(fault.Unavailable), http.StatusServiceUnavailable, false},
+		"what is not there":       {fault.New(fault.NotFound), http.StatusNotFound, false},
+	} {
+		x, w := sent(nil)
+		var log bytes.Buffer
+		x.log = slog.New(slog.NewJSONHandler(&log, nil))
+		x.Fail(c.err)
+		if w.Code != c.status || strings.Contains(w.Body.String(), canary) || (w.Code == http.StatusServiceUnavailable) != (w.Header().Get("Retry-After") != "") {
+			t.Errorf("%s: %d %v", name, w.Code, w.Header())
+		}
+		if strings.Contains(log.String(), canary) != c.logged || (log.Len() > 0) != c.logged {
+			t.Errorf("%s: the log says %s", name, &log)
+		}
+	}
+}
+
 func TestAFileActsNowhere(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]struct{ media, how string }{
@@ -159,6 +251,18 @@ func TestAnAnswerIsClosedKeptByNobodyAndSendsNoFormOn(t *testing.T) {
 	const csp = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 	if h.Get("Content-Security-Policy") != csp || h.Get("Cache-Control") != "no-store" || h.Get("X-Frame-Options") != "DENY" {
 		t.Errorf("%v", h)
+	}
+	if h.Get("Cross-Origin-Opener-Policy") != "same-origin" || h.Get("Cross-Origin-Resource-Policy") != "same-origin" ||
+		h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "same-origin" {
+		t.Errorf("%v", h)
+	}
+	if h.Get("Strict-Transport-Security") != "max-age=31536000" {
+		t.Errorf("browsers may come back without encryption: %v", h)
+	}
+	plain := http.Header{}
+	policy{}.write(plain, false)
+	if plain.Get("Strict-Transport-Security") != "" {
+		t.Errorf("browsers are sent to where nobody listens: %v", plain)
 	}
 	for _, c := range w.Result().Cookies() {
 		if !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteLaxMode {

@@ -26,6 +26,10 @@ func TestWB07_AReturnPathNeverLeavesTheInstance(t *testing.T) {
 				strings.ContainsAny(got, "\\\r\n\t ") {
 				t.Errorf("%q became %q", prefix+host, got)
 			}
+			// Whatever stands between may unescape it.
+			if err == nil && (strings.HasPrefix(u.Path, "//") || strings.ContainsAny(u.Path, "\\\r\n\t")) {
+				t.Errorf("%q became %q, which is %q once unescaped", prefix+host, got, u.Path)
+			}
 		}
 	}
 	if tried < 100 {

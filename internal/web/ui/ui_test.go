@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -31,6 +32,30 @@ func TestAnAvatarHasLettersAndAColourThatFollowFromTheName(t *testing.T) {
 		"--": "?", "7 dwarfs": "7D"} {
 		if got := render(t, ui.AvatarOf{Name: name, Key: "mira"}); got != `<span class="avatar a6" aria-hidden="true">`+want+`</span>` {
 			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestEveryAvatarHasAColourOfTheStyleSheet(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for n := range 1000 {
+		got := render(t, ui.AvatarOf{Name: "A", Key: "person-" + strconv.Itoa(n)})
+		class, _, _ := strings.Cut(strings.TrimPrefix(got, `<span class="avatar `), `"`)
+		seen[class] = true
+	}
+	for class := range seen {
+		if len(class) != 2 || class[0] != 'a' || class[1] < '0' || class[1] > '7' {
+			t.Errorf("the style sheet has no class %s", class)
+		}
+	}
+}
+
+func TestOnlyWhatEverybodySeesLooksPublic(t *testing.T) {
+	t.Parallel()
+	for visibility, want := range map[string]ui.IconPath{"public": ui.IconGlobe, "internal": ui.IconShield, "private": ui.IconLock, "": ui.IconLock} {
+		if got := ui.VisibilityIcon(visibility); got != want {
+			t.Errorf("%q looks like %s", visibility, got)
 		}
 	}
 }
