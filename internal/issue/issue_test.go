@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -318,6 +319,10 @@ func TestWhoMayChangeWhat(t *testing.T) {
 		t.Errorf("an owner makes %+v", m)
 	}
 	w.As(t, w.people[access.Owner]).Do(t, "POST", of(w.project), map[string]any{"title": "again", "iid": 7}).Want(t, http.StatusConflict, `{"message":"Duplicated issue"}`)
+	w.createAs(t, w.people[access.Owner], w.project, "before", map[string]any{"iid": 3})
+	if m := w.createAs(t, w.people[access.Owner], w.project, "next"); m.IID != 8 {
+		t.Errorf("after 7, and 3, comes %d", m.IID)
+	}
 
 	change := map[string]any{"title": "changed", "description": "changed", "state_event": "close", "labels": "bug", "assignee_ids": []int64{}, "confidential": true}
 	if m := w.change(t, w.stranger, outside, change); m.Title != "changed" || m.State != "closed" || len(m.Labels) > 0 || m.Confidential {
@@ -610,6 +615,9 @@ func TestTimeIsEstimatedSpentAndTakenBack(t *testing.T) {
 	w.As(t, w.stranger).Do(t, "GET", m.path()+"/time_stats", nil).WantStatus(t, http.StatusOK)
 	w.As(t, w.people[access.Guest]).Do(t, "POST", m.path()+"/add_spent_time", map[string]any{"duration": "1h"}).WantStatus(t, http.StatusForbidden)
 	w.reporter(t).Do(t, "POST", m.path()+"/add_spent_time", map[string]any{"duration": "1h", "summary": strings.Repeat("x", 256)}).WantStatus(t, http.StatusBadRequest)
+	w.reporter(t).Do(t, "POST", m.path()+"/add_spent_time", map[string]any{"duration": "1h", "summary": strings.Repeat("ä", 255)}).WantStatus(t, http.StatusCreated)
+	w.reporter(t).Do(t, "POST", m.path()+"/add_spent_time", map[string]any{"duration": "2147483647s"}).
+		Want(t, http.StatusBadRequest, `{"message":{"base":["Time spent is more than can be counted"]}}`)
 }
 
 func TestIssuesAreLinkedOnceAndSeenByWhoReadsBoth(t *testing.T) {
@@ -654,6 +662,136 @@ func TestIssuesAreLinkedOnceAndSeenByWhoReadsBoth(t *testing.T) {
 	w.reporter(t).Do(t, "GET", hiddenLink, nil).WantStatus(t, http.StatusNotFound)
 	w.reporter(t).Do(t, "POST", a.path()+"/links", map[string]any{"target_project_id": w.project.ID, "target_issue_iid": b.IID, "link_type": "blocks"}).
 		Want(t, http.StatusBadRequest, `{"error":"link_type does not have a valid value"}`)
+}
+
+func TestAnIssueHasAHundredLinksAtTheMost(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	full, next := w.create(t, "full"), w.create(t, "next")
+	mark(t, w, `insert into issues (project_id, iid, title, type, created_at, updated_at) select $1, n, 'other', 'issue', now(), now() from generate_series(1001, 1099) n`, w.project.ID)
+	// Half of them begin at the issue, half end there.
+	mark(t, w, `insert into issue_links (source_id, target_id, kind, created_at, updated_at)
+		select case when iid % 2 = 0 then id else $1 end, case when iid % 2 = 0 then $1 else id end, 'relates_to', now(), now() from issues where title = 'other'`, full.ID)
+	link := func(from, to made) *httpapitest.Reply {
+		return w.reporter(t).Do(t, "POST", from.path()+"/links", map[string]any{"target_project_id": w.project.ID, "target_issue_iid": to.IID})
+	}
+	link(full, w.create(t, "the hundredth")).WantStatus(t, http.StatusCreated)
+	link(full, next).WantStatus(t, http.StatusUnprocessableEntity)
+	link(next, full).WantStatus(t, http.StatusUnprocessableEntity)
+}
+
+func TestWhatAnIssueLosesWhenItIsCopied(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	reporter := w.people[access.Reporter]
+	hidden := projecttest.New(t, w.DB, w.group.ID)
+	projecttest.Join(t, w.DB, hidden, reporter, access.Reporter)
+	projecttest.Join(t, w.DB, hidden, w.people[access.Developer], access.Guest)
+	milestone := httpapitest.JSON[struct{ ID int64 }](t, w.reporter(t).Do(t, "POST", fmt.Sprintf("/projects/%d/milestones", w.project.ID), map[string]any{"title": "v1"}))
+	m := w.create(t, "x", map[string]any{"assignee_ids": []int64{w.people[access.Guest].ID}, "milestone_id": milestone.ID})
+	w.As(t, w.people[access.Developer]).Do(t, "POST", m.path()+"/subscribe", nil).WantStatus(t, http.StatusCreated)
+	copied := func(m made, how string, to int64) made {
+		t.Helper()
+		return httpapitest.JSON[made](t, w.reporter(t).Do(t, "POST", m.path()+"/"+how, map[string]any{"to_project_id": to}).WantStatus(t, http.StatusCreated))
+	}
+	moved := copied(m, "move", hidden.ID)
+	if len(moved.Assignees) > 0 {
+		t.Errorf("it is given to %v, who may not read it there", moved.Assignees)
+	}
+	if moved.Milestone != nil {
+		t.Errorf("it has a milestone of the other project: %v", moved.Milestone)
+	}
+	if there := httpapitest.JSON[made](t, w.As(t, w.people[access.Developer]).Do(t, "GET", moved.path(), nil)); there.Subscribed == nil || !*there.Subscribed {
+		t.Error("who heard of it does not hear of it any more")
+	}
+	if clone := copied(m, "clone", w.project.ID); clone.MovedToID != nil || clone.State != "opened" || clone.ClosedAt != nil || clone.ClosedBy != nil {
+		t.Errorf("a clone of the one that moved is %+v", clone)
+	}
+}
+
+func TestWhatAChangeCannotMakeOfAnIssue(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	reporter, elsewhere := w.people[access.Reporter], projecttest.New(t, w.DB, w.group.ID, projecttest.Visible(access.Public))
+	projecttest.Join(t, w.DB, elsewhere, reporter, access.Reporter)
+	if task := w.change(t, reporter, w.create(t, "task", map[string]any{"issue_type": "task"}), map[string]any{"issue_type": "incident"}); task.IssueType != "task" {
+		t.Errorf("a task became an %s", task.IssueType)
+	}
+	m := w.create(t, "x")
+	w.Turn(time.Hour)
+	if got := w.change(t, reporter, m, map[string]any{"title": "y", "updated_at": "2020-01-01T00:00:00Z"}); got.UpdatedAt <= m.UpdatedAt {
+		t.Errorf("a reporter says that it changed at %s", got.UpdatedAt)
+	}
+	milestone := httpapitest.JSON[struct{ ID int64 }](t, w.reporter(t).Do(t, "POST", fmt.Sprintf("/projects/%d/milestones", elsewhere.ID), map[string]any{"title": "v1"}))
+	if got := w.create(t, "x", map[string]any{"milestone_id": milestone.ID}); got.Milestone != nil {
+		t.Errorf("it has a milestone of another project: %v", got.Milestone)
+	}
+	if got := w.change(t, reporter, m, map[string]any{"milestone_id": milestone.ID}); got.Milestone != nil {
+		t.Errorf("it gets a milestone of another project: %v", got.Milestone)
+	}
+	for half := range 2 {
+		var names strings.Builder
+		for n := range 50 {
+			fmt.Fprintf(&names, "label %d,", half*50+n)
+		}
+		w.change(t, reporter, m, map[string]any{"add_labels": names.String()})
+	}
+	w.reporter(t).Do(t, "PUT", m.path(), map[string]any{"add_labels": "one more"}).Want(t, http.StatusBadRequest, `{"message":{"labels":["are too many (maximum is 100)"]}}`)
+}
+
+func TestIssuesThatNobodyWroteAreNotLeftOut(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.createAs(t, w.people[access.Guest], w.project, "of a guest")
+	w.create(t, "of nobody")
+	mark(t, w, `update issues set author_id = null where title = 'of nobody'`)
+	if got := titles(t, w.reporter(t).Do(t, "GET", of(w.project)+"?not[author_username]=role-10", nil)); !slices.Equal(got, []string{"of nobody"}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestTheStateThatIsAskedForIsCounted(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.create(t, "open")
+	for range 2 {
+		w.change(t, w.people[access.Reporter], w.create(t, "done"), map[string]any{"state_event": "close"})
+	}
+	for _, c := range []struct {
+		closed *bool
+		want   issue.Counts
+	}{{nil, issue.Counts{Opened: 1, Closed: 2}}, {new(true), issue.Counts{Closed: 2}}, {new(false), issue.Counts{Opened: 1}}} {
+		got, err := w.Issues.Count(t.Context(), access.Actor{Person: w.stranger.Person()}, issue.Scope{Project: w.project}, issue.Filter{Closed: c.closed})
+		if err != nil || got != c.want {
+			t.Errorf("got %+v, want %+v: %v", got, c.want, err)
+		}
+	}
+}
+
+func TestTheNextMilestoneIsTheFirstThatIsDue(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	for title, due := range map[string]string{"over": "2024-05-01", "next": "2024-06-01", "later": "2024-07-01"} {
+		id := httpapitest.JSON[struct{ ID int64 }](t, w.reporter(t).Do(t, "POST", fmt.Sprintf("/projects/%d/milestones", w.project.ID), map[string]any{"title": title, "due_date": due})).ID
+		w.create(t, title, map[string]any{"milestone_id": id})
+	}
+	if got := titles(t, w.reporter(t).Do(t, "GET", of(w.project)+"?milestone_id=Upcoming", nil)); !slices.Equal(got, []string{"next"}) {
+		t.Errorf("next is %v", got)
+	}
+}
+
+func TestNoIssueComesToBeInAProjectThatIsAboutToGo(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	by := access.Actor{Person: w.people[access.Owner].Person()}
+	p, err := w.Projects.Find(t.Context(), by, w.project.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark(t, w, `update projects set removal = true where id = $1`, p.ID)
+	if _, err := w.Issues.Create(t.Context(), by, p, issue.Draft{Title: "late"}); !fault.Is(err, fault.NotFound) {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestAMovedIssueIsAnotherWithWhatItHad(t *testing.T) {
@@ -868,11 +1006,11 @@ func TestASearchAmongManyIssuesFindsThemInOrder(t *testing.T) {
 func everyIssueOfTheGroupOnce(t *testing.T, w *fixture, other int64) {
 	t.Helper()
 	want, err := postgres.Values[int64](t.Context(), w.DB, `
-		select id from issues where project_id = any($1) and not confidential and created_at between '2024-01-01 00:01:40Z' and '2024-01-01 00:02:00Z' order by created_at desc, id desc`, []int64{w.project.ID, other})
+		select id from issues where project_id = any($1) and not confidential and created_at between '2024-01-01 00:02:05Z' and '2024-01-01 00:02:25Z' order by created_at desc, id desc`, []int64{w.project.ID, other})
 	if err != nil {
 		t.Fatal(err)
 	}
-	since, until := time.Date(2024, 1, 1, 0, 1, 40, 0, time.UTC), time.Date(2024, 1, 1, 0, 2, 0, 0, time.UTC)
+	since, until := time.Date(2024, 1, 1, 0, 2, 5, 0, time.UTC), time.Date(2024, 1, 1, 0, 2, 25, 0, time.UTC) // with a confidential one in each project
 	for _, keyset := range []bool{true, false} {
 		got, first := turn(t, w, access.Actor{Person: w.stranger.Person()}, issue.Scope{Group: w.group}, issue.Filter{CreatedAfter: &since, CreatedBefore: &until},
 			paging.Request{Page: 1, PerPage: 7, OrderBy: "created_at", Desc: true, Keyset: keyset})
@@ -917,6 +1055,7 @@ func TestManyLinkAndCutOnePair(t *testing.T) {
 	w := newFixture(t)
 	pair := []made{w.create(t, "x"), w.create(t, "y")}
 	var all sync.WaitGroup
+	var linked, cuts atomic.Int64
 	for n := range 8 {
 		all.Go(func() {
 			from, to := pair[n%2], pair[1-n%2]
@@ -927,15 +1066,22 @@ func TestManyLinkAndCutOnePair(t *testing.T) {
 				}](t, w.reporter(t).Do(t, "GET", from.path()+"/links", nil)) {
 					if cut := w.reporter(t).Do(t, "DELETE", fmt.Sprintf("%s/links/%d", from.path(), l.ID), nil); cut.Status >= 500 {
 						t.Errorf("cut: %d %s", cut.Status, cut.Body)
+					} else if cut.Status == http.StatusOK {
+						cuts.Add(1)
 					}
 				}
 				if r.Status >= 500 {
 					t.Errorf("link: %d %s", r.Status, r.Body)
+				} else if r.Status == http.StatusCreated {
+					linked.Add(1)
 				}
 			}
 		})
 	}
 	all.Wait()
+	if left := len(titles(t, w.reporter(t).Do(t, "GET", pair[0].path()+"/links", nil))); linked.Load()-cuts.Load() != int64(left) {
+		t.Errorf("they were linked %d times and cut %d times, and %d links are left", linked.Load(), cuts.Load(), left)
+	}
 }
 
 // Who waits for an issue that another changes sees what became of it.
