@@ -5,9 +5,9 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
 
-const { BASE, PEOPLE, PAGES, SCREENSHOTS, CHROMIUM = "/usr/bin/chromium" } = process.env;
+const { BASE, PEOPLE, PAGES, SCREENSHOTS, STITHY_PAGES_LOOKS, CHROMIUM = "/usr/bin/chromium" } = process.env;
 const people = JSON.parse(PEOPLE); // name -> cookies
-const pages = JSON.parse(PAGES); // { name, path, as, status, small, live, large, send, text, grows, moves, whole }
+const pages = JSON.parse(PAGES); // { name, path, as, status, small, live, large, send, text, fill, grows, moves, whole }
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const most = { axe: 0, kilobytes: 60, requests: 3, warm: 1, paint: 300, blocked: 50, tabs: 2, overflow: 0, nodes: 6000 };
@@ -52,6 +52,7 @@ async function load(tab, page) {
 
 // send fills in a form of the page and sends it.
 async function send(tab, page) {
+  for (const [name, text] of Object.entries(page.fill ?? {})) await tab.fill(`[name="${name}"]`, text);
   await tab.fill(`[name="${page.send}"]`, page.text);
   const [answer] = await Promise.all([tab.waitForNavigation({ waitUntil: "load" }), tab.click("main .form button")]);
   return answer;
@@ -237,22 +238,25 @@ async function examine(page) {
   return { ...got, problems };
 }
 
-// shoot pictures the page, a long one as far as two screens.
+// shoot pictures the page, a long one as far as two screens, a small one as far as four.
 async function shoot(tab, file) {
   const { width } = tab.viewportSize();
-  const height = await tab.evaluate(() => Math.min(document.documentElement.scrollHeight, 1600));
+  const height = await tab.evaluate((most) => Math.min(document.documentElement.scrollHeight, most), width < 700 ? 2560 : 1600);
   await tab.screenshot({ path: `${SCREENSHOTS}/${file}.png`, fullPage: true, clip: { x: 0, y: 0, width, height } });
 }
 
 async function picture(page) {
   const looks = { light: { colorScheme: "light" }, dark: { colorScheme: "dark" } };
-  if (page.small) Object.assign(looks, { 320: { viewport: { width: 320, height: 640 } }, forced: { forcedColors: "active" } });
-  for (const [look, options] of Object.entries(looks)) {
+  const forced = { forcedColors: "active" };
+  if (page.small) Object.assign(looks, { 320: { viewport: { width: 320, height: 640 } }, forced });
+  if (STITHY_PAGES_LOOKS === "all") Object.assign(looks, { 360: { viewport: { width: 360, height: 640 } }, forced });
+  const take = async ([look, options]) => {
     const { context, tab } = await open(page, options);
     await load(tab, page);
     await shoot(tab, `${page.name}-${look}`);
     await context.close();
-  }
+  };
+  await Promise.all(Object.entries(looks).map(take));
 }
 
 let breaches = 0;

@@ -3,7 +3,8 @@
 // instance that has something to show.
 //
 // It runs when STITHY_PAGES is set, as `make pages` and `make screenshots` do: to "measure", or to the folder that
-// pictures go to. STITHY_PAGES_ONLY, a regular expression, picks pages by name.
+// pictures go to. STITHY_PAGES_ONLY, a regular expression, picks pages by name; with STITHY_PAGES_LOOKS=all, all of them are
+// pictured on a small screen and in forced colours, too.
 package pages
 
 import (
@@ -47,10 +48,14 @@ type page struct {
 	Large  bool   `json:"large,omitempty"` // shows a part of something large
 	Send   string `json:"send,omitempty"`  // a field that is filled in and sent first
 	Text   string `json:"text,omitempty"`  // with this
+	Fill   fields `json:"fill,omitempty"`  // other fields that are filled in before
 	Grows  bool   `json:"grows,omitempty"` // a log whose last line has no end
 	Moves  bool   `json:"moves,omitempty"` // a board whose cards can be moved
 	Whole  string `json:"whole,omitempty"` // a selector of what a wide screen cuts nothing off
 }
+
+// fields are what is filled in, by the names of fields.
+type fields map[string]string
 
 func TestPagesKeepTheirPromises(t *testing.T) {
 	mode := os.Getenv("STITHY_PAGES")
@@ -321,19 +326,26 @@ func (f *forge) pages() []page {
 	const own = "/-/user_settings/"
 	return append(slices.Concat(f.applicationPages(), f.pipelinePages(), f.jobPages(), f.planningPages(), f.wikiPages(), f.snippetPages(), f.alertPages()), []page{
 		{Name: "sign-in", Path: "/users/sign_in", Small: true},
+		{Name: "sign-in-refused", Path: "/users/sign_in", Send: "user[password]", Text: "a wrong one", Fill: fields{"user[login]": "ada"}, Status: http.StatusUnauthorized},
 		{Name: "second-factor", Path: "/users/sign_in/second_factor", As: "half"},
 		{Name: "forgotten-password", Path: "/users/password/new"},
 		{Name: "reset-password", Path: f.reset},
 		{Name: "confirm-address", Path: f.proof},
 		{Name: "resend-confirmation", Path: "/users/confirmation/new"},
 		{Name: "sign-up", Path: "/users/sign_up"},
+		{Name: "sign-up-refused", Path: "/users/sign_up", Send: "password", Text: password, Status: http.StatusUnprocessableEntity,
+			Fill: fields{"name": "Mary", "username": "mary somerville", "email": "mary@example.com"}},
 		{Name: "expired-password", Path: own + "password/new", As: "edith"},
 		{Name: "home", Path: "/", As: "ada", Small: true},
 		{Name: "home-empty", Path: "/", As: "person"},
+		{Name: "person", Path: "/ada", As: "person", Small: true},
+		{Name: "group", Path: "/groups/riverside", As: "ada", Small: true},
 		{Name: "profile", Path: own + "profile", As: "ada"},
 		{Name: "emails", Path: own + "emails", As: "ada", Small: true},
 		{Name: "emails-one", Path: own + "emails", As: "person"},
 		{Name: "notifications", Path: own + "notifications", As: "ada", Small: true},
+		{Name: "notifications-project", Path: own + "notifications/projects/1", As: "ada"},
+		{Name: "invitations", Path: "/-/invitations", As: "ada"},
 		{Name: "password", Path: own + "password", As: "ada"},
 		{Name: "tokens", Path: own + "personal_access_tokens", As: "ada", Small: true},
 		{Name: "ssh-keys", Path: own + "ssh_keys", As: "ada"},

@@ -81,7 +81,7 @@ func (f *forge) planningPages() []page {
 	said := f.api("POST", this+"/discussions", map[string]any{"body": finding}, "joan")
 	f.api("POST", fmt.Sprintf("%s/discussions/%s/notes", this, said["id"]), map[string]any{"body": "Good find. See @joan’s survey."}, "ada")
 	f.api("PUT", this, map[string]any{"title": first["title"].(string) + " in autumn", "add_labels": "docs,performance"}, "ada")
-	f.api("POST", this+"/notes", map[string]any{"body": "For us alone: the gauge is borrowed.", "internal": true}, "ada")
+	noted := id(f.api("POST", this+"/notes", map[string]any{"body": "For us alone: the gauge is borrowed.", "internal": true}, "ada"))
 	for _, done := range []int{3, 6, 9} {
 		f.api("PUT", fmt.Sprintf("%s/issues/%d", at, done), map[string]any{"state_event": "close"}, "ada")
 	}
@@ -103,6 +103,7 @@ func (f *forge) planningPages() []page {
 		{Name: "issue", Path: page10, As: "ada", Small: true},
 		{Name: "issue-long", Path: own + "issues/1", As: "ada"},
 		{Name: "issue-edit", Path: page10 + "/edit", As: "ada", Small: true},
+		{Name: "issue-comment-edit", Path: fmt.Sprintf("%s/notes/%d/edit", page10, noted), As: "ada"},
 		{Name: "issue-new", Path: own + "issues/new", As: "ada"},
 		{Name: "issue-hidden", Path: own + "issues/5", As: "person", Status: 404},
 		{Name: "todos", Path: "/dashboard/todos", As: "ada", Small: true},
@@ -123,6 +124,8 @@ func (f *forge) planningPages() []page {
 		{Name: "milestones", Path: own + "milestones", As: "ada", Small: true},
 		{Name: "milestone", Path: own + "milestones/1", As: "ada", Small: true},
 		{Name: "milestone-new", Path: own + "milestones/new", As: "ada"},
+		{Name: "milestone-edit", Path: own + "milestones/1/edit", As: "ada"},
+		{Name: "label-edit", Path: fmt.Sprintf("%slabels/%d/edit", own, id(f.api("GET", at+"/labels/bug", nil, "ada"))), As: "ada"},
 		{Name: "labels-group", Path: "/groups/riverside/-/labels", As: "ada", Small: true},
 		{Name: "milestones-group", Path: "/groups/riverside/-/milestones", As: "ada"},
 	}
