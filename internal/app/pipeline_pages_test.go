@@ -429,13 +429,13 @@ func TestPagesOfPipelinesSayWhatWaitsAndWhatWasForgiven(t *testing.T) {
 	reporter, _ := d.signedIn(t, access.Reporter, d.hidden)
 	job := fmt.Sprintf("/house/hidden/-/jobs/%d", d.jobID(t, pl.ID, "ship"))
 	for _, path := range []string{page, job} {
-		if s := b.get(path); s.says("You may not") || s.says("Developers of the project may") {
+		if s := b.get(path); s.says("You may not") || s.says("Developers of the project can start it") {
 			t.Errorf("a maintainer: %s", s.Body)
 		}
 		if s := developer.get(path); !s.says("You may not: main is protected, and you may not update it.") {
 			t.Errorf("a developer on %s: %s", path, s.Body)
 		}
-		if s := reporter.get(path); !s.says("Developers of the project may.") {
+		if s := reporter.get(path); !s.says("Developers of the project can start it.") {
 			t.Errorf("a reporter on %s: %s", path, s.Body)
 		}
 	}

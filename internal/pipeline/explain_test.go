@@ -124,8 +124,8 @@ func TestWhyAJobDidNotRunIsSaidInWords(t *testing.T) {
 				with(func(r *runner.Runner) { r.Paused = true }), with(func(r *runner.Runner) { r.Paused = true }),
 				with(func(r *runner.Runner) { r.AccessLevel = runner.RefProtected }), with(func(r *runner.Runner) { r.RunUntagged = false }),
 			}},
-			"None of the 4 runners that serve this project may take it. Of 2: The runner is paused. Of 1: The job has no tags, and the runner takes tagged jobs only. " +
-				"Of 1: The runner takes jobs of protected branches and tags only.",
+			"None of the 4 runners that serve this project may take it: 2 because the runner is paused; 1 because the job has no tags, and the runner takes tagged jobs only; " +
+				"1 because the runner takes jobs of protected branches and tags only.",
 		},
 		{
 			"a script that failed", job(9, "x", 1, pipeline.Failed, because(pipeline.ScriptFailure), func(j *pipeline.Job) { j.ExitCode = new(int32(3)) }), pipeline.Circumstances{},

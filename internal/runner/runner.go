@@ -157,11 +157,11 @@ func Waiting(runners []Runner, job JobFacts, now time.Time) string {
 		_, why := CanTake(runners[0], job)
 		return "1 runner serves this project and may not take it. " + why
 	}
-	words := []string{"None of the " + count(len(runners)) + " that serve this project may take it."}
+	var words []string
 	for _, why := range slices.SortedFunc(maps.Keys(reasons), func(a, b string) int { return cmp.Or(reasons[b]-reasons[a], strings.Compare(a, b)) }) {
-		words = append(words, fmt.Sprintf("Of %d: %s", reasons[why], why))
+		words = append(words, fmt.Sprintf("%d because %s", reasons[why], strings.ToLower(why[:1])+strings.TrimSuffix(why[1:], ".")))
 	}
-	return strings.Join(words[:min(len(words), 5)], " ")
+	return "None of the " + count(len(runners)) + " that serve this project may take it: " + strings.Join(words[:min(len(words), 4)], "; ") + "."
 }
 
 // notServed says why a runner does not work for the project of a job.

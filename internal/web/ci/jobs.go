@@ -88,7 +88,7 @@ func mayNotStart(x *request, j *pipeline.Job, pl *pipeline.Pipeline, why string)
 	case x.May(access.UpdateJobs):
 		return why + " You may not: " + pl.Ref + " is protected, and you may not update it."
 	}
-	return why + " Developers of the project may."
+	return why + " Developers of the project can start it."
 }
 
 // unserved says who registers a runner where that is what a job waits for, and to those who may, where.

@@ -126,7 +126,7 @@ func runnerForm(x *ownerRequest, action, submit string, r runner.Runner) *page.F
 	f := x.NewForm(action, submit,
 		page.Field{Name: "description", Label: "Description", Type: page.Text, Value: r.Description, Length: 1024},
 		page.Field{Name: "tags_list", Label: "Tags", Type: page.Text, Value: strings.Join(r.Tags, ", "),
-			Hint: "With commas between them. It takes jobs whose tags it has all of.", Length: 4096},
+			Hint: "With commas between them. The runner takes a job if it has all tags of the job.", Length: 4096},
 		page.Field{Name: "run_untagged", Label: "Take jobs without tags", Type: page.Checkbox, Value: page.Checked(r.RunUntagged)},
 		page.Field{Name: "protected", Label: "Protected", Type: page.Checkbox, Value: page.Checked(r.AccessLevel == runner.RefProtected),
 			Hint: "Take jobs of protected branches and tags only."},
