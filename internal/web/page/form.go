@@ -28,8 +28,16 @@ type Form struct {
 	Hidden  []Hidden
 	Fields  []Field
 	Problem string // what is wrong with the whole
+	Next    NextStep
 	About   string // what the button is about, for those who hear the page
 	Sure    string // what follows, where a button asks first whether somebody is sure
+	Open    bool   // what is folded away is shown at first
+}
+
+// NextStep is what to do about what is wrong with a form: words, and the page that they lead to, if any.
+type NextStep struct {
+	Text string
+	URL  URL
 }
 
 // Look is how a button looks.
@@ -75,8 +83,10 @@ type Field struct {
 	Mode         string // the keyboard that a phone shows
 	Required     bool
 	Focus        bool
+	Tall         bool // a Textarea for more than a few lines
 	Length       int
 	Min          string // the first day that a date may be
+	Fold         string // the title of the part of the form that it is folded away in, with the fields beside it that say the same
 	Options      []Choice
 	Problems     []string
 }
@@ -110,9 +120,26 @@ func Checked(on bool) string {
 	return ""
 }
 
+// parts are the fields, those that are folded away together beside each other.
+func (f *Form) parts() (all [][]Field) {
+	for _, q := range f.Fields {
+		if last := len(all) - 1; last >= 0 && all[last][0].Fold == q.Fold {
+			all[last] = append(all[last], q)
+		} else {
+			all = append(all, []Field{q})
+		}
+	}
+	return all
+}
+
+// faulty reports whether something is wrong with one of some fields.
+func faulty(fields []Field) bool {
+	return slices.ContainsFunc(fields, func(q Field) bool { return len(q.Problems) > 0 })
+}
+
 // Refused reports whether the form is shown again, with what is wrong with it.
 func (f *Form) Refused() bool {
-	return f.Problem != "" || slices.ContainsFunc(f.Fields, func(q Field) bool { return len(q.Problems) > 0 })
+	return f.Problem != "" || faulty(f.Fields)
 }
 
 // InParts reports whether the form is sent as parts, for it may hold a file.

@@ -57,6 +57,40 @@ func TestATextStandsInItsFieldAsItIs(t *testing.T) {
 	}
 }
 
+func TestAProblemIsFollowedByWhatToDoAboutIt(t *testing.T) {
+	t.Parallel()
+	for next, want := range map[NextStep]string{
+		{}:                                     "<p>It is wrong.</p>",
+		{Text: "Ask somebody."}:                "<p>It is wrong. Ask somebody.</p>",
+		{Text: "Make another.", URL: "/other"}: `<a href="/other">Make another.</a></p>`,
+	} {
+		if got := rendered(t, Questions(&Form{Problem: "It is wrong.", Next: next})); !strings.Contains(got, want) {
+			t.Errorf("%+v: %s", next, got)
+		}
+	}
+}
+
+func TestFieldsThatAreFoldedAwayStandTogetherAndAreShownWhenOneIsWrong(t *testing.T) {
+	t.Parallel()
+	fields := func() []Field {
+		return []Field{{Name: "a"}, {Name: "b", Fold: "More"}, {Name: "c", Fold: "More"}, {Name: "d"}}
+	}
+	f := &Form{Fields: fields()}
+	got := rendered(t, Questions(f))
+	before, rest, _ := strings.Cut(got, `<details class="fold"><summary>More</summary>`)
+	within, after, _ := strings.Cut(rest, "</details>")
+	if !strings.Contains(before, `name="a"`) || !strings.Contains(within, `name="b"`) || !strings.Contains(within, `name="c"`) || !strings.Contains(after, `name="d"`) {
+		t.Errorf("%s", got)
+	}
+	wrong := fields()
+	wrong[2].Problems = []string{"is wrong"}
+	for _, f := range []*Form{{Fields: fields(), Open: true}, {Fields: wrong}} {
+		if got := rendered(t, Questions(f)); !strings.Contains(got, `<details class="fold" open>`) {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
 func TestProblemsBeginWithACapitalLetter(t *testing.T) {
 	t.Parallel()
 	f := &Form{Problem: "über is gone", Fields: []Field{{Name: "name", Label: "Name", Type: Text, Problems: []string{"is taken", "is short"}}}}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/a-h/templ"
 )
 
 // Classes are names of classes, without those that are empty.
@@ -48,6 +50,13 @@ func motion(i IconPath) string {
 		return "turn"
 	}
 	return ""
+}
+
+var addressBreaks = strings.NewReplacer("@", "<wbr>@", ".", ".<wbr>", "_", "_<wbr>")
+
+// Address is an email address, which breaks between its parts where a line is too short for it.
+func Address(address string) templ.Component {
+	return templ.Raw(addressBreaks.Replace(templ.EscapeString(address)))
 }
 
 // VisibilityIcon says who can see a project or group, by the name of its visibility.

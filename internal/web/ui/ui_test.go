@@ -26,6 +26,14 @@ func TestNothingThatAComponentShowsActs(t *testing.T) {
 	pagetest.NothingActs(t, "secret", func(s string) templ.Component { return ui.Secret(s, s) })
 }
 
+func TestAnAddressBreaksAtItsPartsAndIsText(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	if err := ui.Address("a_b@<c>.example").Render(t.Context(), &out); err != nil || out.String() != "a_<wbr>b<wbr>@&lt;c&gt;.<wbr>example" {
+		t.Errorf("%s %v", &out, err)
+	}
+}
+
 func TestAnAvatarHasLettersAndAColourThatFollowFromTheName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"Mira Solberg": "MS", "ada": "A", "Ada King of Lovelace": "AL", "": "?", "émile zola": "ÉZ",
