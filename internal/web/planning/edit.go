@@ -85,7 +85,7 @@ func (x *request) entity() bus.Entity { return owner.OfProject(x.Project).Entity
 func textFields(v values) []page.Field {
 	return []page.Field{
 		{Name: "title", Label: "Title", Type: page.Text, Value: v.title, Required: true, Length: 255},
-		{Name: "description", Label: "Description", Type: page.Textarea, Value: v.description, Hint: "Markdown. Lists of - [ ] are tasks."},
+		{Name: "description", Label: "Description", Type: page.Textarea, Tall: true, Value: v.description, Hint: "Markdown. A line that begins with - [ ] is a task to tick off."},
 	}
 }
 

@@ -327,7 +327,7 @@ func milestoneFields(m *milestone.Milestone) []page.Field {
 		{Name: "title", Label: "Title", Type: page.Text, Value: m.Title, Required: true, Length: 255},
 		{Name: "start_date", Label: "Start date", Type: page.Date, Value: from},
 		{Name: "due_date", Label: "Due date", Type: page.Date, Value: until},
-		{Name: "description", Label: "Description", Type: page.Textarea, Value: text, Hint: "Markdown."},
+		{Name: "description", Label: "Description", Type: page.Textarea, Tall: true, Value: text, Hint: "Markdown."},
 	}
 }
 

@@ -57,7 +57,8 @@ type eventBody struct {
 	Verb      string
 	Labels    []labelBadge
 	Milestone *milestoneLink
-	Body      []byte // HTML, instead of Verb
+	Body      []byte    // HTML, instead of Verb
+	Renamed   *renaming // instead of Verb
 	When      *page.DisplayTime
 	key       string // changes beside each other with the same key are shown in one line
 }
@@ -253,8 +254,37 @@ func (t *timelineView) who(id *int64) int64 {
 	return *id
 }
 
+// renaming is two titles of an issue.
+type renaming struct{ From, To markedText }
+
+// markedText is a text of which a part is marked.
+type markedText struct{ Before, Changed, After string }
+
+var renamingNote = regexp.MustCompile(`^changed title from \*\*(.*)\*\* to \*\*(.*)\*\*$`)
+
+// renamed reads what a note says about a title that was changed. What differs is between {- and -} in the old one and between {+ and +} in the new
+// one; a title is no Markdown.
+func renamed(body string) *renaming {
+	titles := renamingNote.FindStringSubmatch(body)
+	if titles == nil {
+		return nil
+	}
+	read := func(title, open, end string) markedText {
+		before, rest, found := strings.Cut(title, open)
+		last := strings.LastIndex(rest, end)
+		if !found || last < 0 {
+			return markedText{Before: title}
+		}
+		return markedText{before, rest[:last], rest[last+len(end):]}
+	}
+	return &renaming{read(titles[1], "{-", "-}"), read(titles[2], "{+", "+}")}
+}
+
 // systemNote is what the instance wrote about a change.
 func (t *timelineView) systemNote(n *note.Note) (*eventBody, error) {
+	if r := renamed(n.Body); r != nil {
+		return &eventBody{ID: anchor(n), Icon: iconOf(n.Body), Who: t.name(n.AuthorID), Renamed: r, When: t.x.Time(&n.CreatedAt)}, nil
+	}
 	body := n.Body
 	if endsInIssue.MatchString(body) {
 		body += "+" // with its title
