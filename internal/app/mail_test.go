@@ -301,6 +301,27 @@ func TestWithoutMailThePagesSaySo(t *testing.T) {
 			t.Errorf("%s: %d", path, w.Code)
 		}
 	}
+	if s := b.signIn("nobody", "wrong"); !s.says("Wrong username or password. If you forgot your password, ask an administrator to set a new one.") {
+		t.Errorf("%d %s", s.Code, s.Body)
+	}
+}
+
+func TestWhoSignsInWithAWrongPasswordIsLedToANewOne(t *testing.T) {
+	t.Parallel()
+	i, _ := withMail(t)
+	if s := i.browser(t).signIn("nobody", "wrong"); s.Code != http.StatusUnauthorized || !s.says(`<a href="/users/password/new">Set a new password if you forgot yours.</a>`) {
+		t.Errorf("%d %s", s.Code, s.Body)
+	}
+}
+
+func TestAUsernameThatCannotBeIsRefusedInOneSentence(t *testing.T) {
+	t.Parallel()
+	i, _ := withMail(t)
+	b := i.browser(t)
+	s := b.submit(b.get("/users/sign_up"), "/users/sign_up", map[string]string{"name": "Zoe", "username": "zoe zola", "email": "zoe@example.com", "password": goodPassword})
+	if s.Code != http.StatusUnprocessableEntity || strings.Count(s.Body.String(), "digits") != 1 {
+		t.Errorf("%d %s", s.Code, s.Body)
+	}
 }
 
 func TestANewUserIsMailedALinkToSetThePassword(t *testing.T) {

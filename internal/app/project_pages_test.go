@@ -31,7 +31,7 @@ func TestAProjectHasAPage(t *testing.T) {
 	d := newDoors(t, "STITHY_SSH_PORT=22")
 	d.exec(t, `update projects set description = 'What it is about.' where id = $1`, d.hidden.ID)
 	b, _ := d.signedIn(t, access.Reporter, d.hidden)
-	if s := b.get("/"); !strings.Contains(s.Body.String(), `href="/house/hidden"`) {
+	if s := b.get("/"); !strings.Contains(s.Body.String(), `href="/house/hidden"`) || !s.says(`<a href="/groups/house">house</a>`) {
 		t.Errorf("the home page does not lead there: %s", s.Body)
 	}
 	s := b.get("/house/hidden")

@@ -335,7 +335,7 @@ func TestTheAddressOfARefusedFormLeadsToItsPage(t *testing.T) {
 	for path, want := range map[string]string{
 		"/house/hidden/-/settings/ci_cd/variables/update": "/house/hidden/-/settings/ci_cd", factors + "/codes": factors, factors + "/keys": factors,
 		factors + "/keys/begin": factors, factors + "/keys/7/remove": factors, "/users/sign_in/second_factor/key": "/users/sign_in/second_factor",
-		emailsPage + "/primary": emailsPage, invitationsPage + "/7/accept": invitationsPage,
+		emailsPage + "/primary": emailsPage, "/-/profile/notifications": notificationsPage, invitationsPage + "/7/accept": invitationsPage,
 	} {
 		if w := b.send("GET", path, nil); w.Code != http.StatusSeeOther || w.Header().Get("Location") != want {
 			t.Errorf("%s leads to %q: %d", path, w.Header().Get("Location"), w.Code)

@@ -15,7 +15,10 @@ import (
 	"stithy/internal/web/ui"
 )
 
-const notificationsPath = "/-/user_settings/notifications"
+const (
+	notificationsPath    = "/-/user_settings/notifications"
+	oldNotificationsPath = "/-/profile/notifications" // where mails and programs of others lead to
+)
 
 // levelTexts are the levels in the words of whoever chooses one.
 var levelTexts = map[notification.Level]struct{ name, meaning string }{
@@ -32,12 +35,12 @@ var eventTexts = []struct {
 	subject string
 	events  []eventText
 }{
-	{"Custom: issues and comments", []eventText{
+	{"Issues and comments", []eventText{
 		{notification.NewNote, "New comments"}, {notification.NewIssue, "New issues"}, {notification.CloseIssue, "Issues are closed"},
 		{notification.ReopenIssue, "Issues are reopened"}, {notification.ReassignIssue, "Issues are reassigned"},
 		{notification.IssueDue, "Issues are due tomorrow"},
 	}},
-	{"Custom: merge requests", []eventText{
+	{"Merge requests", []eventText{
 		{notification.NewMergeRequest, "New merge requests"}, {notification.PushToMergeRequest, "Commits are pushed to merge requests"},
 		{notification.CloseMergeRequest, "Merge requests are closed"}, {notification.ReopenMergeRequest, "Merge requests are reopened"},
 		{notification.ReassignMergeRequest, "Merge requests are reassigned"},
@@ -45,7 +48,7 @@ var eventTexts = []struct {
 		{notification.MergeMergeRequest, "Merge requests are merged"},
 		{notification.MergeWhenPipelineSucceeds, "Merge requests are set to merge when their pipeline succeeds"},
 	}},
-	{"Custom: pipelines and projects", []eventText{
+	{"Pipelines and projects", []eventText{
 		{notification.FailedPipeline, "Your pipelines fail"}, {notification.FixedPipeline, "Your pipelines succeed again"},
 		{notification.SuccessPipeline, "Your pipelines succeed"}, {notification.NewRelease, "New releases"},
 		{notification.MovedProject, "Projects are moved"},
@@ -130,7 +133,7 @@ func addressField(x *request, c chosen) (page.Field, error) {
 func eventFields(c chosen) []page.Field {
 	var all []page.Field
 	for _, s := range eventTexts {
-		f := page.Field{Name: "events", Label: s.subject, Type: page.Checkboxes}
+		f := page.Field{Name: "events", Label: s.subject, Type: page.Checkboxes, Fold: "Events of the level Custom"}
 		for _, e := range s.events {
 			f.Options = append(f.Options, page.Choice{Value: e.Name(), Label: e.text, Chosen: c.setting.Has(e.Event)})
 		}
@@ -141,6 +144,7 @@ func eventFields(c chosen) []page.Field {
 
 func notificationForm(x *request, action string, c chosen) (*page.Form, error) {
 	f := x.NewForm(action, "Save", levelField(c))
+	f.Open = c.setting.Level == notification.Custom
 	if c.in.Kind != bus.OfProject {
 		address, err := addressField(x, c)
 		if err != nil {

@@ -132,6 +132,7 @@ func Pages(d Deps) []page.Page {
 		page.Page{Route: "GET " + factorPath + "/key", Who: anyone, Do: leadTo(factorPath)},
 		page.Page{Route: "GET " + emailsPath + "/primary", Do: leadTo(emailsPath)},
 		page.Page{Route: "GET " + notificationsPath + "/places", Do: leadTo(notificationsPath)},
+		page.Page{Route: "GET " + oldNotificationsPath, Do: leadTo(notificationsPath)},
 		page.Page{Route: "GET " + invitationsPath + "/{id}/accept", Do: leadTo(invitationsPath)},
 	)
 	all = append(all, applicationPages(d, ownApplications, page.SignedIn, own("Applications", ui.IconBox))...)

@@ -112,6 +112,9 @@ func showFactorAnswer(x *request, half secretbox.Secret) error {
 		return entered(x, e)
 	}
 	f := factorForm(x)
+	if fault.Is(err, fault.Unauthenticated) {
+		f.Next.Text = "Enter the next one that your app shows, or a recovery code."
+	}
 	if err := x.Refuse(f, err); err != nil {
 		return err
 	}

@@ -82,10 +82,21 @@ func signIn(x *request) error {
 	if fault.Is(err, fault.TooMany) {
 		status = http.StatusTooManyRequests
 	}
+	if u == nil && status == http.StatusUnauthorized {
+		f.Next = afterWrongPassword(x)
+	}
 	if err := x.Refuse(f, err); err != nil {
 		return err
 	}
 	return showSignInForm(x, status, f, unconfirmed)
+}
+
+// afterWrongPassword is what somebody can do who does not know the password any more.
+func afterWrongPassword(x *request) page.NextStep {
+	if x.deps.SignIns.SendsMail() {
+		return page.NextStep{Text: "Set a new password if you forgot yours.", URL: x.Link(forgotPath)}
+	}
+	return page.NextStep{Text: "If you forgot your password, ask an administrator to set a new one."}
 }
 
 // entered gives the browser what the way in ended with, and sends it on.

@@ -41,6 +41,12 @@ func signUp(x *request) error {
 	if err := x.Refuse(f, err); err != nil {
 		return err
 	}
+	// Clients of the API know the rule for usernames in two wordings. People need one.
+	for i := range f.Fields {
+		if q := &f.Fields[i]; q.Name == "username" && len(q.Problems) > 1 {
+			q.Problems = q.Problems[len(q.Problems)-1:]
+		}
+	}
 	return x.Show(http.StatusUnprocessableEntity, page.Layout{Title: "Register", Narrow: true},
 		oneFormPage(formBody{Form: f, Back: x.Link(page.SignInPath)}))
 }

@@ -17,11 +17,7 @@ func showGroup(x *groupRequest) error {
 	if err != nil {
 		return err
 	}
-	body := ownerBody{Name: g.Name, Path: g.FullPath, Description: g.Description, Group: true}
-	for i := range below.Items {
-		in := &below.Items[i]
-		body.Groups = append(body.Groups, groupRow{URL: x.Link("/groups/" + in.FullPath), Path: in.FullPath, Description: in.Description})
-	}
+	body := ownerBody{Name: g.Name, Path: g.FullPath, Description: g.Description, Group: true, Groups: groupRows(x.Request.Request, below.Items)}
 	return showOwner(x.Request.Request, x.deps, x.Layout(g.Name, ""), body, x.At(""),
 		project.Filter{Group: &project.GroupScope{ID: g.ID, Own: true, Below: true}})
 }

@@ -3,18 +3,24 @@ package overview
 import (
 	"net/http"
 
+	"stithy/internal/group"
 	"stithy/internal/kit/paging"
 	"stithy/internal/project"
 	"stithy/internal/web/page"
 )
 
-// homeProjects is how many projects the home page shows.
-const homeProjects = 20
+// The home page shows as many as these.
+const (
+	homeProjects = 20
+	homeGroups   = 20
+)
 
 // homeBody is what a signed-in person sees first.
 type homeBody struct {
 	Projects    []projectRow
 	More        bool
+	Groups      []groupRow
+	MoreGroups  bool
 	API         string
 	Tokens      page.URL
 	Invited     int
@@ -27,12 +33,17 @@ func showHome(x *request) error {
 	if err != nil {
 		return err
 	}
+	groups, err := x.deps.Groups.List(x.Context(), x.Actor, group.Filter{}, paging.Request{Page: 1, PerPage: homeGroups})
+	if err != nil {
+		return err
+	}
 	invited, err := x.deps.Members.Received(x.Context(), x.Account.ID)
 	if err != nil {
 		return err
 	}
 	return x.Show(http.StatusOK, page.Layout{Title: "Home"}, homePage(homeBody{
 		Projects: projectRows(x.Request, found.Items), More: found.More, API: x.ExternalURL.String() + "/api/v4",
+		Groups: groupRows(x.Request, groups.Items), MoreGroups: groups.More,
 		Tokens: x.Link("/-/user_settings/personal_access_tokens"), Invited: len(invited), Invitations: x.Link("/-/invitations"),
 	}))
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"stithy/internal/group"
 	"stithy/internal/project"
 	"stithy/internal/web/page"
 )
@@ -43,6 +44,14 @@ type ownerBody struct {
 type groupRow struct {
 	URL               page.URL
 	Path, Description string
+}
+
+func groupRows(x *page.Request, groups []group.Group) (rows []groupRow) {
+	for i := range groups {
+		g := &groups[i]
+		rows = append(rows, groupRow{URL: x.Link("/groups/" + g.FullPath), Path: g.FullPath, Description: g.Description})
+	}
+	return rows
 }
 
 // showOwner shows a person or a group whose page is at a path.

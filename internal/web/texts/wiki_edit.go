@@ -43,10 +43,14 @@ func formatChoices(of wiki.Format) (all []page.Choice) {
 }
 
 func wikiFields(p *wiki.Page) []page.Field {
+	where := "To put the page into a folder, write the folder first: docs/Build."
+	if p.Slug != "" {
+		where += " Another title moves the page."
+	}
 	return []page.Field{
 		{
 			Name: "title", Label: "Title", Type: page.Text, Value: p.Slug, Required: true, Length: 1000,
-			Hint: "Folders come first, with slashes, as docs/Build. Another title moves the page.",
+			Hint: where,
 		},
 		{Name: "content", Label: "Text", Type: page.Textarea, Value: p.Content},
 		{
