@@ -3,7 +3,6 @@ package event
 import (
 	"context"
 	"encoding/hex"
-	"slices"
 	"time"
 
 	"stithy/internal/kit/access"
@@ -83,9 +82,8 @@ func (s *Service) handleOwn(ctx context.Context, call httpapi.Call[httpapi.None,
 	return httpapi.ListOf(req, page, s.form), err
 }
 
-// loadUser finds a user. Where the public level is restricted, no account exists for strangers.
 func (s *Service) loadUser(ctx context.Context, a access.Actor, p userParams) (*user.User, error) {
-	if !a.SignedIn() && slices.Contains(s.deps.Settings.Current().RestrictedVisibilityLevels, access.Public.String()) {
+	if !s.KnowsPeople(a) {
 		return nil, fault.NotFoundf("User")
 	}
 	return s.deps.Users.FindByRef(ctx, p.ID)
@@ -176,7 +174,7 @@ func (s *Service) form(e Shown) eventForm {
 			CommitTo: text(hex.EncodeToString(e.CommitTo)), Ref: text(e.Ref), CommitTitle: text(e.Title), RefCount: e.RefCount,
 		}
 	}
-	if e.TargetType == ofWikiPage {
+	if e.TargetType == OfWikiPage {
 		form.WikiPage = &pageForm{Format: e.Format, Slug: e.Ref, Title: e.Title}
 	}
 	if e.Note != nil {

@@ -32,17 +32,17 @@ const (
 
 // What events are about, as they name it.
 const (
-	ofIssue          = "Issue"
-	ofMilestone      = "Milestone"
+	OfIssue          = "Issue"
+	OfMilestone      = "Milestone"
 	ofNote           = "Note"
 	ofDiscussionNote = "DiscussionNote"
 	ofDiffNote       = "DiffNote"
-	ofWikiPage       = "WikiPage::Meta"
+	OfWikiPage       = "WikiPage::Meta"
 )
 
 // targets are what an event may be asked to be about, and what it then names. Of some things there are no events.
 var targets = map[string][]string{
-	"issue": {ofIssue, "WorkItem"}, "milestone": {ofMilestone}, "note": {ofNote, ofDiscussionNote, ofDiffNote}, "wiki": {ofWikiPage},
+	"issue": {OfIssue, "WorkItem"}, "milestone": {OfMilestone}, "note": {ofNote, ofDiscussionNote, ofDiffNote}, "wiki": {OfWikiPage},
 	"merge_request": {"MergeRequest"}, "design": {"DesignManagement::Design"}, "project": nil, "snippet": nil, "user": nil,
 }
 
@@ -86,7 +86,7 @@ func (e *Event) Name() string {
 		return "commented on"
 	case e.Action == Created && e.Imported:
 		return "imported"
-	case e.TargetType == ofWikiPage, e.TargetType == "" && e.Action == Created:
+	case e.TargetType == OfWikiPage, e.TargetType == "" && e.Action == Created:
 		return string(e.Action)
 	case e.Action == Created, e.Action == Reopened, e.Action == Updated:
 		return "opened"

@@ -3,9 +3,13 @@ package event
 import (
 	"context"
 	"math"
+	"slices"
+	"strconv"
 	"time"
 
+	"stithy/internal/group"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
 	"stithy/internal/kit/paging"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
@@ -58,11 +62,59 @@ func (s *Service) OfProjects(ctx context.Context, by access.Actor, f Filter, req
 	return s.list(ctx, by, listing{Filter: f, projects: ids}, req)
 }
 
+// OfGroup lists what was done in those projects of a group, and of groups below it, that an actor sees.
+func (s *Service) OfGroup(ctx context.Context, by access.Actor, g *group.Group, f Filter, req paging.Request) (paging.Result[Shown], error) {
+	found, err := s.deps.Projects.List(ctx, by, project.Filter{Group: &project.GroupScope{ID: g.ID, Own: true, Below: true}},
+		paging.Request{Page: 1, PerPage: maxProjects, Keyset: true, OrderBy: "last_activity_at", Desc: true})
+	if err != nil || len(found.Items) == 0 {
+		return paging.Result[Shown]{}, err
+	}
+	ids := make([]int64, len(found.Items))
+	for n := range found.Items {
+		ids[n] = found.Items[n].ID
+	}
+	return s.list(ctx, by, listing{Filter: f, projects: ids}, req)
+}
+
+// KnowsPeople reports whether accounts exist for an actor. Where the public level is restricted, none does for strangers.
+func (s *Service) KnowsPeople(by access.Actor) bool {
+	return by.SignedIn() || !slices.Contains(s.deps.Settings.Current().RestrictedVisibilityLevels, access.Public.String())
+}
+
 // listing is one list: of an author, of a project, or of several projects.
 type listing struct {
 	Filter
 	author, project int64
 	projects        []int64
+	begin           *place // nil: at the beginning
+}
+
+// place is that of an event in a list, the newest first.
+type place struct {
+	at time.Time
+	id int64
+}
+
+// byTime is what cursors of events are ordered by.
+const byTime = "created_at"
+
+func (p place) cursor() *paging.Cursor {
+	return &paging.Cursor{OrderBy: byTime, Desc: true, After: []string{p.at.UTC().Format(time.RFC3339Nano), strconv.FormatInt(p.id, 10)}}
+}
+
+// placeOf reads a cursor.
+func placeOf(c *paging.Cursor) (p place, err error) {
+	wrong := fault.WithMessage(fault.BadParams, "cursor is invalid")
+	if c.OrderBy != byTime || len(c.After) != 2 {
+		return p, wrong
+	}
+	if p.at, err = time.Parse(time.RFC3339Nano, c.After[0]); err != nil {
+		return p, wrong
+	}
+	if p.id, err = strconv.ParseInt(c.After[1], 10, 64); err != nil {
+		return p, wrong
+	}
+	return p, nil
 }
 
 // span is a time from which events are read: from its beginning on and before its end.
@@ -87,11 +139,11 @@ func (f Filter) whole() span {
 // nobody may know of neither shorten a page nor count: that something happened is a secret as much as what it was.
 func (s *Service) list(ctx context.Context, by access.Actor, l listing, req paging.Request) (paging.Result[Shown], error) {
 	page := paging.Result[Shown]{Items: []Shown{}, Total: paging.MaxTotal + 1}
-	begin, end := req.Offset(), req.Offset()+req.PerPage
-	most := maxPassed
-	if !by.SignedIn() {
-		most = maxStrange
+	if req.Keyset {
+		return s.follow(ctx, by, l, req)
 	}
+	begin, end := req.Offset(), req.Offset()+req.PerPage
+	most := passes(by)
 	if begin >= most {
 		return page, nil
 	}
@@ -127,6 +179,50 @@ func (s *Service) list(ctx context.Context, by access.Actor, l listing, req pagi
 	return page, nil
 }
 
+// passes is how many events a list for somebody passes.
+func passes(by access.Actor) int {
+	if !by.SignedIn() {
+		return maxStrange
+	}
+	return maxPassed
+}
+
+// follow reads the page behind a cursor, the newest first. Nothing is counted, and what came meanwhile moves nothing.
+func (s *Service) follow(ctx context.Context, by access.Actor, l listing, req paging.Request) (page paging.Result[Shown], err error) {
+	if req.Cursor != nil {
+		begin, err := placeOf(req.Cursor)
+		if err != nil {
+			return page, err
+		}
+		l.begin = &begin
+	}
+	w, err := s.walk(ctx, l, true)
+	if err != nil {
+		return page, err
+	}
+	for passed, most := 0, passes(by); len(page.Items) <= req.PerPage && passed < most; {
+		rows, err := w.next(ctx, s)
+		if err != nil {
+			return page, err
+		}
+		if len(rows) == 0 {
+			break
+		}
+		shown, err := s.readable(ctx, by, rows)
+		if err != nil {
+			return page, err
+		}
+		page.Items = append(page.Items, shown...)
+		passed += len(rows)
+	}
+	if page.More = len(page.Items) > req.PerPage; page.More {
+		page.Items = page.Items[:req.PerPage]
+		last := page.Items[req.PerPage-1]
+		page.Next = place{last.CreatedAt, last.ID}.cursor()
+	}
+	return page, nil
+}
+
 // between are the items from one on and before another, as far as there are such.
 func between(all []Shown, from, to int) []Shown {
 	from, to = min(max(from, 0), len(all)), min(max(to, 0), len(all))
@@ -153,6 +249,9 @@ func (s *Service) walk(ctx context.Context, l listing, newest bool) (*walk, erro
 	}
 	if newest {
 		w := &walk{listing: l, newest: true, after: whole.to, id: math.MaxInt64}
+		if b := l.begin; b != nil && b.at.Before(whole.to) {
+			w.after, w.id, whole.to = b.at, b.id, b.at.Add(time.Microsecond)
+		}
 		end := whole.to
 		if now := s.deps.Clock.Now(); now.Before(end) {
 			end = now

@@ -24,7 +24,7 @@ select min(f.created_at) from unnest($1::bigint[]) p(id) cross join lateral (
 
 	// What a page of events is about, and what says who reads it.
 	sqlNotes = `
-select n.id, n.issue_id, n.snippet_id, n.commit_project_id, n.author_id, n.thread, n.system, n.internal, left(n.body, 4000) as body, n.created_at, n.updated_at
+select n.id, n.issue_id, n.snippet_id, n.commit_project_id, n.commit_sha, n.author_id, n.thread, n.system, n.internal, left(n.body, 4000) as body, n.created_at, n.updated_at
 from notes n where n.id = any($1::bigint[])`
 	sqlIssues = `
 select i.id, i.project_id, i.iid, i.author_id, i.title, i.confidential, coalesce((select u.state = 'banned' from users u where u.id = i.author_id), false) as hidden,

@@ -17,9 +17,11 @@ import (
 type Shown struct {
 	Event
 	Author      user.Brief
+	Project     *project.Project // that it happened in
 	TargetIID   *int64
 	TargetTitle *string
-	Note        *Note // of a comment
+	In          *project.Project // where that is now, nil if there is nothing to look at any more
+	Note        *Note            // of a comment
 }
 
 // Note is a comment, with who made it and what it is about.
@@ -28,6 +30,7 @@ type Note struct {
 	Author    *user.Brief
 	AboutIID  *int64  // the number of the issue
 	aboutName *string // its title, or that of the snippet
+	in        *project.Project
 }
 
 // targetNote, targetIssue, targetSnippet and targetMilestone are what is known of things that events are about.
@@ -36,6 +39,7 @@ type targetNote struct {
 	IssueID         *int64
 	SnippetID       *int64
 	CommitProjectID *int64
+	CommitSHA       []byte
 	AuthorID        *int64
 	Thread          bool
 	System          bool
@@ -111,9 +115,9 @@ func (s *Service) gather(ctx context.Context, by access.Actor, events []Event) (
 		switch e.TargetType {
 		case ofNote, ofDiscussionNote, ofDiffNote:
 			notes.add(e.TargetID)
-		case ofIssue:
+		case OfIssue:
 			issues.add(e.TargetID)
-		case ofMilestone:
+		case OfMilestone:
 			milestones.add(e.TargetID)
 		}
 	}
@@ -174,27 +178,29 @@ func (x around) show(e Event) (Shown, bool) {
 	if !known || p == nil || (author.State == user.Banned && !x.by.Admin()) {
 		return Shown{}, false
 	}
-	one := Shown{Event: e, Author: author, TargetIID: e.TargetID}
+	one := Shown{Event: e, Author: author, Project: p, TargetIID: e.TargetID}
 	ok := false
 	switch e.TargetType {
 	case "":
 		ok = e.Action != Pushed || access.Holds(x.by, access.ReadCode, p.Target())
-	case ofIssue:
+	case OfIssue:
 		i, there := x.readsIssue(e.TargetID)
-		one.TargetIID, one.TargetTitle, ok = &i.IID, &i.Title, there
+		one.TargetIID, one.TargetTitle, one.In, ok = &i.IID, &i.Title, x.projects[i.ProjectID], there
 	case ofNote, ofDiscussionNote, ofDiffNote:
 		if one.Note, ok = x.note(e.TargetID); ok {
-			one.TargetTitle = one.Note.aboutName
+			one.TargetTitle, one.In = one.Note.aboutName, one.Note.in
 		}
-	case ofMilestone:
+	case OfMilestone:
 		if ok = access.Holds(x.by, access.ReadProjectMilestones, p.Target()); e.Title != "" {
 			one.TargetTitle = &e.Title
 		}
 		if m, there := x.milestones[*e.TargetID]; there {
-			one.TargetIID, one.TargetTitle = &m.IID, &m.Title
+			one.TargetIID, one.TargetTitle, one.In = &m.IID, &m.Title, p
 		}
-	case ofWikiPage:
-		one.TargetTitle, ok = &e.Title, access.Holds(x.by, access.ReadProjectWiki, p.Target())
+	case OfWikiPage:
+		if one.TargetTitle, ok = &e.Title, access.Holds(x.by, access.ReadProjectWiki, p.Target()); e.Action != Destroyed {
+			one.In = p
+		}
 	}
 	return one, ok
 }
@@ -234,7 +240,8 @@ func (x around) note(id *int64) (*Note, bool) {
 			return nil, false
 		}
 		n.AboutIID, n.aboutName = &i.IID, &i.Title
-		target := x.projects[i.ProjectID].Target()
+		n.in = x.projects[i.ProjectID]
+		target := n.in.Target()
 		return &n, access.Holds(x.by, access.ReadNotes, target) && (!n.Internal || access.Holds(x.by, access.ReadInternalNotes, target))
 	case n.SnippetID != nil:
 		t, there := x.snippets[*n.SnippetID]
@@ -242,11 +249,12 @@ func (x around) note(id *int64) (*Note, bool) {
 		if !there || p == nil {
 			return nil, false
 		}
-		n.aboutName = &t.Title
+		n.aboutName, n.in = &t.Title, p
 		as := snippet.Snippet{ID: t.ID, AuthorID: t.AuthorID, ProjectID: &t.ProjectID, Visibility: t.Visibility, Hidden: t.Hidden}
 		return &n, snippet.MayRead(x.by, p, &as) && access.Holds(x.by, access.ReadSnippetNotes, p.Target())
 	case n.CommitProjectID != nil:
 		p := x.projects[*n.CommitProjectID]
+		n.in = p
 		return &n, p != nil && access.Holds(x.by, access.ReadCodeNotes, p.Target())
 	}
 	return nil, false

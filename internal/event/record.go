@@ -128,7 +128,7 @@ func (s *Service) OnMember(ctx context.Context, tx pgx.Tx, e member.Event) error
 // OnIssue writes that somebody opened, closed or reopened an issue. One that moves is closed, and opened where it goes.
 func (s *Service) OnIssue(ctx context.Context, tx pgx.Tx, e issue.Event) error {
 	act := func(a Action, p *project.Project, i *issue.Issue) error {
-		return s.about(ctx, tx, e.By, Event{ProjectID: p.ID, Action: a, TargetType: ofIssue, TargetID: &i.ID})
+		return s.about(ctx, tx, e.By, Event{ProjectID: p.ID, Action: a, TargetType: OfIssue, TargetID: &i.ID})
 	}
 	switch {
 	case e.Action == issue.Created:
@@ -182,7 +182,7 @@ func (s *Service) OnMilestone(ctx context.Context, tx pgx.Tx, e milestone.Event)
 	if !told || e.Milestone.ProjectID == nil {
 		return nil
 	}
-	row := Event{ProjectID: *e.Milestone.ProjectID, Action: action, TargetType: ofMilestone, TargetID: &e.Milestone.ID}
+	row := Event{ProjectID: *e.Milestone.ProjectID, Action: action, TargetType: OfMilestone, TargetID: &e.Milestone.ID}
 	if action == Destroyed {
 		row.Title = e.Milestone.Title
 	}
@@ -198,6 +198,6 @@ func (s *Service) OnWiki(ctx context.Context, tx pgx.Tx, e wiki.Event) error {
 		return nil
 	}
 	return s.about(ctx, tx, e.By, Event{
-		ProjectID: e.In.ID, Action: action, TargetType: ofWikiPage, Ref: e.Slug, Title: e.Title, Format: string(e.Format),
+		ProjectID: e.In.ID, Action: action, TargetType: OfWikiPage, Ref: e.Slug, Title: e.Title, Format: string(e.Format),
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"stithy/internal/alert"
 	"stithy/internal/artifact"
 	"stithy/internal/board"
+	"stithy/internal/event"
 	"stithy/internal/group"
 	"stithy/internal/issue"
 	"stithy/internal/kit/access"
@@ -92,6 +93,7 @@ type Deps struct {
 	Clock         clock.Clock
 	Log           *slog.Logger
 	Notifications *notification.Service
+	Events        *event.Service
 }
 
 // Server serves the pages.
@@ -154,7 +156,9 @@ func (d Deps) areas() areas {
 			Users: d.Users, Pipelines: d.Pipelines, Artifacts: d.Artifacts, Runners: d.Runners, Variables: d.Variables, Settings: d.Settings,
 		},
 		monitor:  monitor.Deps{Users: d.Users, Alerts: d.Alerts},
-		overview: overview.Deps{Users: d.Users, Groups: d.Groups, Projects: d.Projects, Members: d.Members, Pipelines: d.Pipelines, Uploads: d.Uploads},
+		overview: overview.Deps{
+			Users: d.Users, Groups: d.Groups, Projects: d.Projects, Members: d.Members, Pipelines: d.Pipelines, Uploads: d.Uploads, Events: d.Events,
+		},
 		planning: planning.Deps{
 			Users: d.Users, Labels: d.Labels, Milestones: d.Milestones, Templates: d.Templates, Issues: d.Issues, Notes: d.Notes, Boards: d.Boards,
 			Todos: d.Todos, Markdown: d.Markdown, Projects: d.Projects, Groups: d.Groups, Uploads: d.Uploads, Settings: d.Settings,

@@ -13,4 +13,5 @@ func TestWB01_NothingThatAnOverviewShowsActs(t *testing.T) {
 	pagetest.NothingActs(t, "heading of a person or group", ownerHeading)
 	pagetest.NothingActs(t, "project", projectPage)
 	pagetest.NothingActs(t, "heading of a project", projectHeading)
+	pagetest.NothingActs(t, "activity", activityPage)
 }

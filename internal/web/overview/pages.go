@@ -1,8 +1,9 @@
 // Package overview is the pages that people find their way with: their home, people, groups, the first page of a
-// project, and the pictures of groups and projects.
+// project, what happened there, and the pictures of groups and projects.
 package overview
 
 import (
+	"stithy/internal/event"
 	"stithy/internal/group"
 	"stithy/internal/kit/access"
 	"stithy/internal/member"
@@ -24,6 +25,7 @@ type Deps struct {
 	Members   *member.Service
 	Pipelines *pipeline.Service
 	Uploads   *upload.Service
+	Events    *event.Service
 }
 
 // Pages are the pages of the area that are about neither a group nor a project.
@@ -31,6 +33,7 @@ func Pages(d Deps) []page.Page {
 	return []page.Page{
 		{Route: "GET /{$}", Do: d.do(showHome)},
 		{Route: "GET /{name}", Do: d.do(showPerson)},
+		{Route: "GET /users/{username}/activity", Who: page.Readers, Do: d.do(showPersonActivity)},
 		// Those of people are for everyone and need no session: front has them.
 		{Route: "GET /uploads/-/system/group/avatar/{id}/{filename}", Who: page.Readers, Do: d.do(showGroupPicture)},
 		{Route: "GET /uploads/-/system/project/avatar/{id}/{filename}", Who: page.Readers, Do: d.do(showProjectPicture)},
@@ -40,18 +43,25 @@ func Pages(d Deps) []page.Page {
 
 // GroupPages are the pages about a group.
 func GroupPages(d Deps) []grouppage.Page {
-	return []grouppage.Page{{
-		Route: "GET /{$}", Nav: page.Nav{Title: "Overview", Icon: ui.IconGroup},
-		Do: func(x *grouppage.Request) error { return showGroup(&groupRequest{Request: x, deps: d}) },
-	}}
+	do := func(handle func(*groupRequest) error) func(*grouppage.Request) error {
+		return func(x *grouppage.Request) error { return handle(&groupRequest{Request: x, deps: d}) }
+	}
+	return []grouppage.Page{
+		{Route: "GET /{$}", Do: do(showGroup), Nav: page.Nav{Title: "Overview", Icon: ui.IconGroup}},
+		{Route: "GET /-/" + activityTab, Do: do(showGroupActivity), Nav: page.Nav{Title: "Activity", Icon: ui.IconHistory}},
+	}
 }
 
 // ProjectPages are the pages about a project.
 func ProjectPages(d Deps) []projectpage.Page {
-	return []projectpage.Page{{
-		Route: "GET /{$}", Needs: access.ReadProject, Nav: page.Nav{List: projectpage.Code, Title: "Overview"},
-		Do: func(x *projectpage.Request) error { return showProject(&projectRequest{Request: x, deps: d}) },
-	}}
+	do := func(handle func(*projectRequest) error) func(*projectpage.Request) error {
+		return func(x *projectpage.Request) error { return handle(&projectRequest{Request: x, deps: d}) }
+	}
+	nav := func(title string) page.Nav { return page.Nav{List: projectpage.Code, Title: title} }
+	return []projectpage.Page{
+		{Route: "GET /{$}", Needs: access.ReadProject, Do: do(showProject), Nav: nav("Overview")},
+		{Route: "GET /-/" + activityTab, Needs: access.ReadProject, Do: do(showProjectActivity), Nav: nav("Activity")},
+	}
 }
 
 // request is a request for a page of this area.

@@ -6,7 +6,6 @@ import (
 	"stithy/internal/group"
 	"stithy/internal/kit/fault"
 	"stithy/internal/project"
-	"stithy/internal/web/page"
 )
 
 // showPerson is the address of a person. That of a group leads to its page.
@@ -29,6 +28,6 @@ func showPerson(x *request) error {
 	if err != nil {
 		return err
 	}
-	return showOwner(x.Request, x.deps, page.Layout{Title: u.Name}, ownerBody{Name: u.Name, Path: u.Username, Description: u.Bio},
+	return showOwner(x.Request, x.deps, personLayout(x, u, ""), ownerBody{Name: u.Name, Path: u.Username, Description: u.Bio},
 		"/"+u.Username, project.Filter{NamespaceID: u.NamespaceID})
 }
