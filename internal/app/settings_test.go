@@ -353,7 +353,7 @@ var everyPage = []string{
 	"/users/sign_up", profilePage, "/-/user_settings/notifications", "/-/user_settings/password", "/-/user_settings/password/new", tokensPage, keysPage, sessionsPage, factors, emailsPage, invitationsPage,
 	"/admin/users", "/admin/runners", "/admin/variables", "/groups/none/-/settings/ci_cd", "/groups/none/-/issues", "/groups/none/-/wikis/home",
 	"/dashboard/snippets", "/explore/snippets", "/-/snippets/new", "/-/snippets/1", "/-/snippets/1/raw",
-	"/users/nobody/activity", "/groups/none/-/activity", "/nothing", "/a//b", "/users/sign_out", "/-/unsubscribe/1.issue.1.1.x",
+	"/users/nobody/activity", "/users/nobody/activity.atom", "/groups/none/-/activity", "/groups/none/-/activity.atom", "/nothing", "/a//b", "/users/sign_out", "/-/unsubscribe/1.issue.1.1.x",
 }
 
 // closed is what keeps a page to itself.

@@ -1,8 +1,11 @@
 package web
 
 import (
+	"net/http"
 	"strings"
+	"unicode/utf8"
 
+	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/ratelimit"
 	"stithy/internal/token"
@@ -13,8 +16,11 @@ import (
 
 // enter holds a request against everything that all pages share.
 func (s *Server) enter(x *page.Request, p page.Page) error {
-	v, err := s.recognize(x)
+	v, err := s.recognize(x, p)
 	if err != nil {
+		if s.throttled(x) {
+			return page.ErrAnswered
+		}
 		return err
 	}
 	if err := x.Read(p); err != nil {
@@ -35,8 +41,11 @@ func (s *Server) enter(x *page.Request, p page.Page) error {
 	return nil
 }
 
-// recognize looks up whose browser it is.
-func (s *Server) recognize(x *page.Request) (token.Visitor, error) {
+// recognize looks up whose browser it is, or whose token.
+func (s *Server) recognize(x *page.Request, p page.Page) (token.Visitor, error) {
+	if secret, shown := presented(x.R); shown && p.Tokens != nil {
+		return token.Visitor{}, s.bearer(x, p, secret)
+	}
 	cookie, err := x.R.Cookie(s.deps.Names.SessionCookie())
 	if err != nil || cookie.Value == "" {
 		return token.Visitor{}, nil
@@ -50,6 +59,43 @@ func (s *Server) recognize(x *page.Request) (token.Visitor, error) {
 	x.Actor.Address = x.Address
 	return v, nil
 }
+
+// presented is the token that a program shows in a header. Programs that follow feeds know how to send a name and a password; the name is not looked at.
+func presented(r *http.Request) (secret string, shown bool) {
+	if secret = r.Header.Get("Private-Token"); secret != "" {
+		return secret, true
+	}
+	if _, secret, shown = r.BasicAuth(); shown {
+		return secret, true
+	}
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return secret, strings.EqualFold(scheme, "Bearer")
+}
+
+// bearer lets a program look with a token that carries what the page asks for. It has no session, and so sends nothing.
+func (s *Server) bearer(x *page.Request, p page.Page, secret string) error {
+	if len(secret) > maxSecret || !utf8.ValidString(secret) {
+		return fault.New(fault.Unauthenticated)
+	}
+	actor, err := s.deps.Tokens.Authenticate(x.Context(), access.Presented{
+		Secret: secret, Kinds: []access.Kind{access.PersonalToken, access.OAuthToken}, Address: x.Address, Reading: true, Account: true,
+	})
+	if err != nil {
+		return err
+	}
+	if err := access.CheckScope(actor.Credential, *p.Tokens, x.Reading()); err != nil {
+		return err
+	}
+	x.Visitor = page.Visitor{Actor: actor}
+	if u, whole := actor.Account.(*user.User); whole {
+		x.Account = accountOf(u)
+	}
+	x.Actor.Address = x.Address
+	return nil
+}
+
+// maxSecret is longer than any token that was ever issued.
+const maxSecret = 512
 
 func accountOf(u *user.User) *page.Account {
 	return &page.Account{ID: u.ID, Username: u.Username, Name: u.Name}
@@ -86,6 +132,8 @@ func (s *Server) admit(x *page.Request, p page.Page, v token.Visitor) error {
 	case x.Account == nil:
 		x.AskToSignIn()
 		return page.ErrAnswered
+	case v.Account == nil:
+		return nil // a token, which the account was held against
 	case v.Refusal != nil && !expired:
 		// The account was kept out while its session lived.
 		if p.Who == page.Anyone {

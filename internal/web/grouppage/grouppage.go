@@ -23,6 +23,8 @@ type Page struct {
 	Many  []string // the fields that may be sent more than once
 	Large bool     // its form may hold texts as large as those of a repository
 	Nav   page.Nav // with a title, all pages about a group link to it
+
+	Tokens *access.Demand // what a token must carry so that a program may look with it; nil: only browsers look
 }
 
 // Site is all pages about groups.
@@ -38,7 +40,7 @@ func New(groups *group.Service, pages ...Page) *Site { return &Site{groups: grou
 func (s *Site) Pages() []page.Page {
 	all := make([]page.Page, 0, len(s.pages))
 	for _, p := range s.pages {
-		one := page.Page{Route: p.Route, Many: p.Many, Large: p.Large, Do: func(x *page.Request) error { return s.serve(x, p) }}
+		one := page.Page{Route: p.Route, Many: p.Many, Large: p.Large, Tokens: p.Tokens, Do: func(x *page.Request) error { return s.serve(x, p) }}
 		// A page that strangers may not see asks them to sign in all the same.
 		if len(p.Needs) == 0 || one.Reads() {
 			one.Who = page.Readers

@@ -3,6 +3,7 @@ package overview
 import (
 	"net/http"
 	"net/url"
+	"time"
 
 	"stithy/internal/event"
 	"stithy/internal/kit/fault"
@@ -19,8 +20,8 @@ const activityRows = 20
 const activityTab = "activity"
 
 // activityOf is the path of what somebody did.
-func activityOf(u *user.User) string {
-	return "/users/" + url.PathEscape(u.Username) + "/" + activityTab
+func activityOf(username string) string {
+	return "/users/" + url.PathEscape(username) + "/" + activityTab
 }
 
 // activityBody is what happened, the latest first.
@@ -44,8 +45,9 @@ type activityRow struct {
 type activity struct {
 	path   string // of the page
 	title  string
-	person bool // it is what one person did
-	alone  bool // all of it happened in one project
+	since  time.Time // when there was something that could happen
+	person bool      // it is what one person did
+	alone  bool      // all of it happened in one project
 	empty  string
 	list   func(paging.Request) (paging.Result[event.Shown], error)
 }
@@ -67,6 +69,7 @@ func (a activity) show(x *page.Request, l page.Layout) error {
 	for n := range found.Items {
 		body.Rows = append(body.Rows, a.row(x, &found.Items[n]))
 	}
+	l.Feed = x.Link(a.path + feedSuffix)
 	return x.Show(http.StatusOK, l, activityPage(body))
 }
 
@@ -75,7 +78,7 @@ func (a activity) row(x *page.Request, e *event.Shown) activityRow {
 		Icon: iconOf(e), Name: e.Author.Name, Username: e.Author.Username, Words: a.words(x.Kit, e), Detail: detailOf(e), When: x.Time(&e.CreatedAt),
 	}
 	if !a.person {
-		row.Person = x.Link("/users/" + url.PathEscape(e.Author.Username) + "/" + activityTab)
+		row.Person = x.Link(activityOf(e.Author.Username))
 	}
 	return row
 }
@@ -84,7 +87,7 @@ const nothingSeen = "Nothing happened here that you can see."
 
 func projectActivity(x *projectRequest) activity {
 	return activity{
-		path: x.At(activityTab), title: x.Project.FullPath(), alone: true, empty: nothingSeen,
+		path: x.At(activityTab), title: x.Project.FullPath(), since: x.Project.CreatedAt, alone: true, empty: nothingSeen,
 		list: func(req paging.Request) (paging.Result[event.Shown], error) {
 			return x.deps.Events.OfProject(x.Context(), x.Actor, x.Project, event.Filter{}, req)
 		},
@@ -93,7 +96,7 @@ func projectActivity(x *projectRequest) activity {
 
 func groupActivity(x *groupRequest) activity {
 	return activity{
-		path: x.At(activityTab), title: x.Group.FullPath, empty: nothingSeen,
+		path: x.At(activityTab), title: x.Group.FullPath, since: x.Group.CreatedAt, empty: nothingSeen,
 		list: func(req paging.Request) (paging.Result[event.Shown], error) {
 			return x.deps.Events.OfGroup(x.Context(), x.Actor, x.Group, event.Filter{}, req)
 		},
@@ -102,7 +105,7 @@ func groupActivity(x *groupRequest) activity {
 
 func personActivity(x *request, u *user.User) activity {
 	return activity{
-		path: activityOf(u), title: u.Name, person: true, empty: u.Name + " did nothing that you can see.",
+		path: activityOf(u.Username), title: u.Username, since: u.CreatedAt, person: true, empty: u.Name + " did nothing that you can see.",
 		list: func(req paging.Request) (paging.Result[event.Shown], error) {
 			return x.deps.Events.OfAuthor(x.Context(), x.Actor, u, event.Filter{}, req)
 		},
@@ -146,7 +149,7 @@ func personLayout(x *request, u *user.User, tab string) page.Layout {
 	home := x.Link("/" + url.PathEscape(u.Username))
 	h := &page.Header{
 		Name: u.Username, Kind: "Person", Crumbs: []page.NavLink{{Title: u.Username, URL: home, Icon: ui.IconUser, Here: true}},
-		Tabs: []page.NavLink{{Title: "Activity", URL: x.Link(activityOf(u)), Icon: ui.IconHistory, Here: tab == activityTab}},
+		Tabs: []page.NavLink{{Title: "Activity", URL: x.Link(activityOf(u.Username)), Icon: ui.IconHistory, Here: tab == activityTab}},
 	}
 	if x.Account != nil {
 		h.Tabs = append([]page.NavLink{{Title: "Overview", URL: home, Icon: ui.IconUser, Here: tab == ""}}, h.Tabs...)

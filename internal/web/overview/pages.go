@@ -34,6 +34,10 @@ func Pages(d Deps) []page.Page {
 		{Route: "GET /{$}", Do: d.do(showHome)},
 		{Route: "GET /{name}", Do: d.do(showPerson)},
 		{Route: "GET /users/{username}/activity", Who: page.Readers, Do: d.do(showPersonActivity)},
+		{
+			Route: "GET /users/{username}/activity.atom", Who: page.Readers, Do: d.do(feedPersonActivity),
+			Tokens: &access.Demand{Extra: []access.Scope{access.ScopeReadUser}},
+		},
 		// Those of people are for everyone and need no session: front has them.
 		{Route: "GET /uploads/-/system/group/avatar/{id}/{filename}", Who: page.Readers, Do: d.do(showGroupPicture)},
 		{Route: "GET /uploads/-/system/project/avatar/{id}/{filename}", Who: page.Readers, Do: d.do(showProjectPicture)},
@@ -49,6 +53,7 @@ func GroupPages(d Deps) []grouppage.Page {
 	return []grouppage.Page{
 		{Route: "GET /{$}", Do: do(showGroup), Nav: page.Nav{Title: "Overview", Icon: ui.IconGroup}},
 		{Route: "GET /-/" + activityTab, Do: do(showGroupActivity), Nav: page.Nav{Title: "Activity", Icon: ui.IconHistory}},
+		{Route: "GET /-/" + activityTab + feedSuffix, Do: do(feedGroupActivity), Tokens: &access.Demand{}},
 	}
 }
 
@@ -61,6 +66,7 @@ func ProjectPages(d Deps) []projectpage.Page {
 	return []projectpage.Page{
 		{Route: "GET /{$}", Needs: access.ReadProject, Do: do(showProject), Nav: nav("Overview")},
 		{Route: "GET /-/" + activityTab, Needs: access.ReadProject, Do: do(showProjectActivity), Nav: nav("Activity")},
+		{Route: "GET /-/" + activityTab + feedSuffix, Needs: access.ReadProject, Do: do(feedProjectActivity), Tokens: &access.Demand{}},
 	}
 }
 

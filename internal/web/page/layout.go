@@ -24,6 +24,7 @@ type Layout struct {
 	Sidebar *Sidebar
 	Script  Script
 	Live    *Live
+	Feed    URL // of what the page shows, for programs that follow it
 }
 
 // NavLink is a link in a list of pages.

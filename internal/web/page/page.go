@@ -10,6 +10,7 @@ package page
 import (
 	"strings"
 
+	"stithy/internal/kit/access"
 	"stithy/internal/web/ui"
 )
 
@@ -22,6 +23,9 @@ type Page struct {
 	Large bool     // its form may hold texts as large as those of a repository
 	File  bool     // its form may hold a file, behind everything else
 	Nav   Nav
+
+	// Tokens is what a token must carry so that a program may look with it. Nil: only browsers look.
+	Tokens *access.Demand
 }
 
 // Nav is where other pages link to a page.

@@ -28,6 +28,8 @@ type Page struct {
 	File  bool     // its form may hold a file, behind everything else
 	Large bool     // its form may hold texts as large as those of a repository
 	Nav   page.Nav // with a title, all pages about a project link to it
+
+	Tokens *access.Demand // what a token must carry so that a program may look with it; nil: only browsers look
 }
 
 // The sections of a project, each a list of pages.
@@ -69,7 +71,7 @@ func New(d Deps, pages ...Page) *Site { return &Site{deps: d, pages: pages} }
 func (s *Site) Pages() []page.Page {
 	all := make([]page.Page, 0, len(s.pages))
 	for _, p := range s.pages {
-		one := page.Page{Route: p.Route, Many: p.Many, Large: p.Large, File: p.File, Do: func(x *page.Request) error { return s.serve(x, p) }}
+		one := page.Page{Route: p.Route, Many: p.Many, Large: p.Large, File: p.File, Tokens: p.Tokens, Do: func(x *page.Request) error { return s.serve(x, p) }}
 		if one.Reads() {
 			one.Who = page.Readers
 		}
