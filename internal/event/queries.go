@@ -22,6 +22,21 @@ order by p.last_activity_at desc, p.id desc limit $3`
 select min(f.created_at) from unnest($1::bigint[]) p(id) cross join lateral (
 	select e.created_at from events e where e.project_id = p.id and e.created_at >= $2 and e.created_at < $3 order by e.created_at, e.id limit 1) f`
 
+	// How many events of an author there were on each day that have the same readers. Of an issue that is confidential, these are its own; of comments
+	// and issues that are gone, nobody.
+	sqlDaily = `
+select (e.created_at at time zone 'UTC')::date as day, e.project_id, e.pushed, coalesce(e.target_type, '') as target_type, coalesce(i.project_id, 0) as place_id,
+	coalesce(n.commit_project_id, 0) as commit_in, coalesce(n.snippet_id, 0) as snippet_id, case when i.confidential then i.id else 0 end as secret_id,
+	u.id is not null as hidden, coalesce(n.internal, false) as internal, max(e.target_id) as target_id, count(*)::integer as events
+from (
+	select e.created_at, e.project_id, e.action = 'pushed' as pushed, e.target_type, e.target_id from events e
+	where e.author_id = $1 and e.created_at >= $2 and e.created_at < $3 order by e.created_at desc, e.id desc limit $4) e
+left join notes n on n.id = e.target_id and e.target_type in ('Note', 'DiscussionNote', 'DiffNote')
+left join issues i on i.id = case e.target_type when 'Issue' then e.target_id else n.issue_id end
+left join users u on u.id = i.author_id and u.state = 'banned'
+group by day, e.project_id, e.pushed, e.target_type, place_id, commit_in, n.snippet_id, secret_id, hidden, n.internal
+order by day desc, e.project_id limit $4`
+
 	// What a page of events is about, and what says who reads it.
 	sqlNotes = `
 select n.id, n.issue_id, n.snippet_id, n.commit_project_id, n.commit_sha, n.author_id, n.thread, n.system, n.internal, left(n.body, 4000) as body, n.created_at, n.updated_at

@@ -14,4 +14,5 @@ func TestWB01_NothingThatAnOverviewShowsActs(t *testing.T) {
 	pagetest.NothingActs(t, "project", projectPage)
 	pagetest.NothingActs(t, "heading of a project", projectHeading)
 	pagetest.NothingActs(t, "activity", activityPage)
+	pagetest.NothingActs(t, "a year", yearPanel)
 }

@@ -28,6 +28,13 @@ func showPerson(x *request) error {
 	if err != nil {
 		return err
 	}
-	return showOwner(x.Request, x.deps, personLayout(x, u, ""), ownerBody{Name: u.Name, Path: u.Username, Description: u.Bio},
-		"/"+u.Username, project.Filter{NamespaceID: u.NamespaceID})
+	body := ownerBody{Name: u.Name, Path: u.Username, Description: u.Bio}
+	if x.Form.Get("page") == "" { // of their projects
+		done, err := x.deps.Events.CalendarOf(ctx, x.Actor, u)
+		if err != nil {
+			return err
+		}
+		body.Year = yearOf(done)
+	}
+	return showOwner(x.Request, x.deps, personLayout(x, u, ""), body, "/"+u.Username, project.Filter{NamespaceID: u.NamespaceID})
 }

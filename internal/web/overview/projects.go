@@ -36,6 +36,7 @@ type ownerBody struct {
 	Name, Path, Description string
 	Group                   bool
 	Groups                  []groupRow // in it
+	Year                    *yearBody  // of a person who did something
 	Projects                []projectRow
 	Pager                   page.Pager
 }
