@@ -13,6 +13,12 @@ insert into events (created_at, author_id, project_id, action, target_type, targ
 values ($1, $2, $3, $4, nullif($5, ''), $6, $7, nullif($8, ''), nullif($9, ''), $10, nullif($11::integer, 0), $12, $13, nullif($14, ''), nullif($15, ''),
 	nullif($16, ''))`
 
+	// That something happened in a project. It is exact to an hour, and whoever finds the row taken leaves it: many who work in one project wait neither
+	// for it nor for each other.
+	sqlActive = `
+update projects set last_activity_at = $2 where id = (
+	select p.id from projects p where p.id = $1 and p.last_activity_at <= $2::timestamptz - interval '1 hour' for no key update skip locked)`
+
 	// The projects of somebody in which something happened last. Of those that have namespaces in common with many, the others are not looked at.
 	sqlProjectsOf = `
 select p.id from projects p where (p.namespace_id = any($1::bigint[]) or p.id = any($2::bigint[])) and not p.removal

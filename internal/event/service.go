@@ -30,9 +30,13 @@ type Service struct{ deps Deps }
 // New puts the room together.
 func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
-// insert writes an event, at the time of the instance.
+// insert writes an event, at the time of the instance, and that its project is active.
 func (s *Service) insert(ctx context.Context, tx pgx.Tx, e Event) error {
-	_, err := tx.Exec(ctx, sqlInsert, s.deps.Clock.Now(), e.AuthorID, e.ProjectID, e.Action, e.TargetType, e.TargetID, e.Imported, e.PushAction,
+	now := s.deps.Clock.Now()
+	if _, err := tx.Exec(ctx, sqlActive, e.ProjectID, now); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, sqlInsert, now, e.AuthorID, e.ProjectID, e.Action, e.TargetType, e.TargetID, e.Imported, e.PushAction,
 		e.RefType, e.RefCount, e.CommitCount, e.CommitFrom, e.CommitTo, cut(e.Ref, maxRef), cut(e.Title, maxTitle), cut(e.Format, maxFormat))
 	return err
 }
