@@ -57,7 +57,7 @@ type eventForm struct {
 	*instanceForm
 }
 
-// instanceForm is what events of the instance show beside.
+// instanceForm is what events of the instance show beside, and all events in exports.
 type instanceForm struct {
 	IPAddress     *string `json:"ip_address"`
 	AuthorName    string  `json:"author_name"`
@@ -77,19 +77,23 @@ func (s *Service) form(e Event) eventForm {
 	_ = d.Decode(&form.Details) // the column holds an object
 	if e.EntityType == bus.OfInstance {
 		form.EntityType = s.deps.Settings.Instance().Names.InstanceScope()
-		form.instanceForm = &instanceForm{
-			IPAddress: e.IPAddress, AuthorName: e.AuthorName, EntityPath: e.EntityPath, TargetDetails: e.TargetDetails, TargetType: e.TargetType,
-			TargetID: e.TargetID, EventType: e.EventType,
-		}
+		form.instanceForm = newInstanceForm(e)
 	}
 	return form
 }
 
-func (s *Service) checkTier() error {
-	if !s.deps.Settings.Instance().Enterprise() {
-		return fault.New(fault.Forbidden)
+// wholeForm is an event that says everything beside, as it leaves the instance.
+func (s *Service) wholeForm(e Event) eventForm {
+	form := s.form(e)
+	form.instanceForm = newInstanceForm(e)
+	return form
+}
+
+func newInstanceForm(e Event) *instanceForm {
+	return &instanceForm{
+		IPAddress: e.IPAddress, AuthorName: e.AuthorName, EntityPath: e.EntityPath, TargetDetails: e.TargetDetails, TargetType: e.TargetType,
+		TargetID: e.TargetID, EventType: e.EventType,
 	}
-	return nil
 }
 
 type pageParams struct {
@@ -135,7 +139,7 @@ func (s *Service) handleAll(ctx context.Context, call httpapi.Call[httpapi.None,
 	if f.EntityID = p.EntityID; f.EntityID != 0 && f.EntityType == "" {
 		return none, fault.WithMessage(fault.BadParams, "entity_type is missing")
 	}
-	if err := s.checkTier(); err != nil {
+	if _, err := s.Readable(call.Actor, nil); err != nil {
 		return none, err
 	}
 	page, err := s.List(ctx, f, req)
@@ -147,10 +151,7 @@ type anyRef struct {
 }
 
 func (s *Service) handleAny(ctx context.Context, call httpapi.Call[httpapi.None, anyRef]) (eventForm, error) {
-	if err := s.checkTier(); err != nil {
-		return eventForm{}, err
-	}
-	return s.present(s.Find(ctx, call.Params.ID))
+	return s.present(s.FindFor(ctx, call.Actor, nil, call.Params.ID))
 }
 
 func (s *Service) present(e *Event, err error) (eventForm, error) {
@@ -166,17 +167,15 @@ type listParams struct {
 }
 
 func (s *Service) handleList(ctx context.Context, call httpapi.Call[*owner.Owner, listParams]) (none httpapi.List[eventForm], err error) {
-	f, req, err := call.Params.read()
+	asked, req, err := call.Params.read()
 	if err != nil {
 		return none, err
 	}
-	if err := s.checkTier(); err != nil {
+	f, err := s.Readable(call.Actor, call.Subject)
+	if err != nil {
 		return none, err
 	}
-	f.EntityType, f.EntityID = call.Subject.Kind, call.Subject.ID
-	if !toRead.Held(call.Actor, call.Subject) {
-		f.AuthorID = call.Actor.ID()
-	}
+	f.After, f.Before = asked.After, asked.Before
 	page, err := s.List(ctx, f, req)
 	return httpapi.ListOf(req, page, s.form), err
 }
@@ -187,8 +186,5 @@ type eventRef struct {
 }
 
 func (s *Service) handleGet(ctx context.Context, call httpapi.Call[*owner.Owner, eventRef]) (eventForm, error) {
-	if err := s.checkTier(); err != nil {
-		return eventForm{}, err
-	}
-	return s.present(s.FindOf(ctx, call.Subject.Entity, call.Params.EventID))
+	return s.present(s.FindFor(ctx, call.Actor, call.Subject, call.Params.EventID))
 }

@@ -34,6 +34,7 @@ from unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::bigint[], $5::bigin
 	s(id, created_at, type, entity, number, block, content, previous, hash, mac)`
 	sqlLastBlock = `
 select number, month, sealed_at, event_ids, content, previous, hash, mac from audit_blocks order by number desc limit 1`
+	sqlSealedAt = `select sealed_at from audit_blocks order by number desc limit 1`
 	sqlPutBlock = `
 insert into audit_blocks (number, month, sealed_at, event_ids, content, previous, hash, mac) values ($1, $2, $3, $4, $5, $6, $7, $8)`
 	sqlPutDay = `insert into audit_days (day, block, hash, mac) values ($1, $2, $3, $4) on conflict (day) do nothing`

@@ -135,6 +135,15 @@ func lastBlock(ctx context.Context, q postgres.Querier) (block, error) {
 	return b, err
 }
 
+// SealedAt is when events were sealed last, or zero when none were.
+func (s *Service) SealedAt(ctx context.Context) (time.Time, error) {
+	at, err := postgres.Value[time.Time](ctx, s.deps.DB, sqlSealedAt)
+	if errors.Is(err, postgres.ErrNoRows) {
+		return time.Time{}, nil
+	}
+	return at, err
+}
+
 // headsOf are the ends of the chains that events belong to.
 func headsOf(ctx context.Context, tx pgx.Tx, events []Event) (map[entity]*head, error) {
 	heads := map[entity]*head{}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/owner"
@@ -50,6 +51,39 @@ func (s *Service) Record(ctx context.Context, tx pgx.Tx, e bus.Event) error {
 	_, err = tx.Exec(ctx, sqlInsert, r.ID, r.CreatedAt, r.EventType, r.AuthorID, r.AuthorName, r.EntityType, r.EntityID,
 		r.EntityPath, r.TargetType, r.TargetID, r.TargetDetails, r.IPAddress, r.Details, s.sign(ofEvent, r.whole()))
 	return err
+}
+
+// Kept reports whether the instance shows its trail.
+func (s *Service) Kept() bool { return s.deps.Settings.Instance().Enterprise() }
+
+// Readable is what somebody may read of the trail of a group or project, or of all trails when of is nil. It is what the endpoints and the pages
+// are admitted by.
+func (s *Service) Readable(by access.Actor, of *owner.Owner) (Filter, error) {
+	switch {
+	case !s.Kept(), of == nil && !by.Admin(), of != nil && !toList.Held(by, of):
+		return Filter{}, fault.New(fault.Forbidden)
+	case of == nil:
+		return Filter{}, nil
+	}
+	f := Filter{EntityType: of.Kind, EntityID: of.ID}
+	if !toRead.Held(by, of) {
+		f.AuthorID = by.ID()
+	}
+	return f, nil
+}
+
+// FindFor is one event of the trail of a group or project, or of any trail when of is nil, for somebody who may read all of it.
+func (s *Service) FindFor(ctx context.Context, by access.Actor, of *owner.Owner, id int64) (*Event, error) {
+	if _, err := s.Readable(by, of); err != nil {
+		return nil, err
+	}
+	if of == nil {
+		return s.Find(ctx, id)
+	}
+	if !toRead.Held(by, of) {
+		return nil, fault.New(fault.Forbidden)
+	}
+	return s.FindOf(ctx, of.Entity, id)
 }
 
 // Find is one event of the trail.
