@@ -355,7 +355,7 @@ func (a *App) Handler() http.Handler {
 		Users: a.Users, Tokens: a.Tokens, SignIns: a.SignIns, Groups: a.Groups, Projects: a.Projects, Members: a.Members, Pipelines: a.Pipelines,
 		Artifacts: a.Artifacts, Runners: a.Runners, Variables: a.Variables, OAuth: a.OAuth, Uploads: a.Uploads, Settings: a.Settings, Throttle: throttle,
 		Markdown: a.Markdown, Labels: a.Labels, Milestones: a.Milestones, Templates: a.Templates, Issues: a.Issues, Notes: a.Notes, Boards: a.Boards,
-		Todos: a.Todos, Wikis: a.Wikis, Snippets: a.Snippets, Notifications: a.Notifications, Alerts: a.Alerts, Events: a.Events,
+		Todos: a.Todos, Wikis: a.Wikis, Snippets: a.Snippets, Notifications: a.Notifications, Alerts: a.Alerts, Events: a.Events, Audit: a.Audit,
 		Box: a.Box, ExternalURL: a.Config.ExternalURL, Names: names, Clock: a.Clock, Log: a.Log,
 	})
 	door := &front.Front{

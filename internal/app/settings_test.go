@@ -351,7 +351,7 @@ func TestTheAddressOfARefusedFormLeadsToItsPage(t *testing.T) {
 var everyPage = []string{
 	"/", "/users/sign_in", "/users/sign_in/second_factor", "/users/password/new", "/users/password/edit", "/users/confirmation/new", "/users/confirmation",
 	"/users/sign_up", profilePage, "/-/user_settings/notifications", "/-/user_settings/password", "/-/user_settings/password/new", tokensPage, keysPage, sessionsPage, factors, emailsPage, invitationsPage,
-	"/admin/users", "/admin/runners", "/admin/variables", "/groups/none/-/settings/ci_cd", "/groups/none/-/issues", "/groups/none/-/wikis/home",
+	"/admin/users", "/admin/runners", "/admin/variables", "/admin/audit_events", "/admin/audit_events/1", "/groups/none/-/audit_events", "/groups/none/-/settings/ci_cd", "/groups/none/-/issues", "/groups/none/-/wikis/home",
 	"/dashboard/snippets", "/explore/snippets", "/-/snippets/new", "/-/snippets/1", "/-/snippets/1/raw",
 	"/users/nobody/activity", "/users/nobody/activity.atom", "/groups/none/-/activity", "/groups/none/-/activity.atom", "/nothing", "/a//b", "/users/sign_out", "/-/unsubscribe/1.issue.1.1.x",
 }
@@ -414,7 +414,7 @@ func TestWB01_NamesAreTextOnEveryPage(t *testing.T) {
 	b.submit(b.get(tokensPage), tokensPage, map[string]string{"name": evil, "scopes": "api"})
 	b.submit(b.get(keysPage), keysPage, map[string]string{"title": evil, "key": publicKey(t)})
 	quoted := url.QueryEscape(evil)
-	pages := append([]string{"/admin/users?search=" + quoted + "&state=" + quoted, "/users/sign_in?return_to=" + quoted, "/" + url.PathEscape(evil)}, everyPage...)
+	pages := append([]string{"/admin/audit_events?person=" + quoted + "&type=" + quoted + "&entity=" + quoted, "/admin/users?search=" + quoted + "&state=" + quoted, "/users/sign_in?return_to=" + quoted, "/" + url.PathEscape(evil)}, everyPage...)
 	for _, path := range pages {
 		w := b.send("GET", path, nil)
 		if text := w.Body.String(); strings.Contains(text, "<script") || strings.Contains(text, "<img src=x") {

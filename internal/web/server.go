@@ -17,6 +17,7 @@ import (
 
 	"stithy/internal/alert"
 	"stithy/internal/artifact"
+	"stithy/internal/audit"
 	"stithy/internal/board"
 	"stithy/internal/event"
 	"stithy/internal/group"
@@ -94,6 +95,7 @@ type Deps struct {
 	Log           *slog.Logger
 	Notifications *notification.Service
 	Events        *event.Service
+	Audit         *audit.Service
 }
 
 // Server serves the pages.
@@ -151,7 +153,7 @@ func (d Deps) areas() areas {
 			Users: d.Users, Tokens: d.Tokens, SignIns: d.SignIns, Groups: d.Groups, Projects: d.Projects, Members: d.Members,
 			Notifications: d.Notifications, OAuth: d.OAuth, Settings: d.Settings,
 		},
-		admin: admin.Deps{Users: d.Users},
+		admin: admin.Deps{Users: d.Users, Groups: d.Groups, Projects: d.Projects, Audit: d.Audit},
 		ci: ci.Deps{
 			Users: d.Users, Pipelines: d.Pipelines, Artifacts: d.Artifacts, Runners: d.Runners, Variables: d.Variables, Settings: d.Settings,
 		},
@@ -172,12 +174,12 @@ func (a areas) pages() []page.Page {
 }
 
 func (a areas) groupPages() []grouppage.Page {
-	return slices.Concat(overview.GroupPages(a.overview), planning.GroupPages(a.planning), texts.GroupPages(a.texts), ci.GroupPages(a.ci))
+	return slices.Concat(overview.GroupPages(a.overview), planning.GroupPages(a.planning), texts.GroupPages(a.texts), ci.GroupPages(a.ci), admin.GroupPages(a.admin))
 }
 
 func (a areas) projectPages() []projectpage.Page {
 	return slices.Concat(overview.ProjectPages(a.overview), planning.ProjectPages(a.planning), texts.ProjectPages(a.texts), ci.ProjectPages(a.ci),
-		monitor.ProjectPages(a.monitor))
+		monitor.ProjectPages(a.monitor), admin.ProjectPages(a.admin))
 }
 
 // Routes are the routes of all pages that are not about a project.
@@ -260,6 +262,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, p page.Page, labe
 	defer recovered(x)
 	err := s.enter(x, p)
 	httpapi.RecorderOf(r.Context()).SetRoute(label, x.Actor)
+	if err == nil && !p.There() {
+		err = fault.New(fault.NotFound)
+	}
 	x.R = x.R.WithContext(fairshare.With(x.Context(), x.Actor.Caller()))
 	if err == nil {
 		err = p.Do(x)

@@ -358,6 +358,10 @@ func (f *forge) pages() []page {
 		{Name: "second-factor-key", Path: "/users/sign_in/second_factor", As: "half-keyed", Small: true},
 		{Name: "users", Path: "/admin/users", As: "root", Small: true, Whole: "tbody td"},
 		{Name: "users-none", Path: "/admin/users?search=nobody-of-that-name", As: "root"},
+		{Name: "audit-events", Path: "/admin/audit_events", As: "root", Small: true},
+		{Name: "audit-events-none", Path: "/admin/audit_events?type=nothing-like-that", As: "root"},
+		{Name: "audit-event", Path: "/admin/audit_events/1", As: "root"},
+		{Name: "audit-events-group", Path: "/groups/robots/-/audit_events", As: "ada", Small: true},
 		{Name: "not-found", Path: "/nothing/here", As: "ada", Status: http.StatusNotFound},
 	}...)
 }

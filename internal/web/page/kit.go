@@ -38,6 +38,7 @@ type Kit struct {
 	box      *secretbox.Box
 	throttle httpapi.Throttle
 	large    *fairshare.Slots // of pages that take much memory until their readers have them
+	streams  *fairshare.Slots // of answers that are put together while they are sent
 	log      *slog.Logger
 	base     string
 	assets   assetFiles
@@ -48,14 +49,15 @@ type Kit struct {
 func New(d Deps) *Kit {
 	return &Kit{
 		ExternalURL: d.ExternalURL, Names: d.Names, Clock: d.Clock, Secure: d.ExternalURL.Scheme == "https",
-		box: d.Box, throttle: d.Throttle, large: fairshare.New(largePages, largePages), log: d.Log, base: d.ExternalURL.EscapedPath(), assets: newAssets(), lists: map[List][]Page{},
+		box: d.Box, throttle: d.Throttle, large: fairshare.New(largePages, largePages),
+		streams: fairshare.New(streams, streams), log: d.Log, base: d.ExternalURL.EscapedPath(), assets: newAssets(), lists: map[List][]Page{},
 	}
 }
 
 // Join takes the pages into the lists that they belong to, in this order.
 func (k *Kit) Join(pages ...Page) {
 	for _, p := range pages {
-		if p.Nav.List != "" {
+		if p.Nav.List != "" && p.There() {
 			k.lists[p.Nav.List] = append(k.lists[p.Nav.List], p)
 		}
 	}

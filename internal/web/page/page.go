@@ -19,9 +19,10 @@ type Page struct {
 	Route string // method and path, in the words of http.ServeMux
 	Who   Audience
 	Do    func(*Request) error
-	Many  []string // the fields that may be sent more than once
-	Large bool     // its form may hold texts as large as those of a repository
-	File  bool     // its form may hold a file, behind everything else
+	Many  []string    // the fields that may be sent more than once
+	Large bool        // its form may hold texts as large as those of a repository
+	File  bool        // its form may hold a file, behind everything else
+	Has   func() bool // whether this instance has it; nil: it has
 	Nav   Nav
 
 	// Tokens is what a token must carry so that a program may look with it. Nil: only browsers look.
@@ -65,6 +66,9 @@ func (p Page) Path() string {
 	_, path, _ := strings.Cut(p.Route, " ")
 	return path
 }
+
+// There reports whether this instance has the page.
+func (p Page) There() bool { return p.Has == nil || p.Has() }
 
 // Reads reports whether the page is looked at, rather than sent.
 func (p Page) Reads() bool { return strings.HasPrefix(p.Route, "GET ") }

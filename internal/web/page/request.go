@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -36,6 +37,9 @@ const (
 	largeWait  = time.Second
 	largeRate  = 32 << 10 // bytes a second that keep a browser that reads one from being cut
 )
+
+// streams is how many answers are put together at once while they are sent. One caller may have half of them.
+const streams = 8
 
 // ErrAnswered ends a request that was answered already.
 var ErrAnswered = errors.New("answered")
@@ -267,6 +271,41 @@ func (x *Request) Send(body io.ReadCloser, size int64, media, name string, attac
 	}
 	return nil
 }
+
+// Stream answers with a file that is put together while it is sent, and so is as large as it becomes. It is handed out, never shown.
+func (x *Request) Stream(media, name string, write func(io.Writer) error) error {
+	ctx, cancel := context.WithTimeout(x.Context(), largeWait)
+	defer cancel()
+	release, err := x.streams.Take(ctx, "")
+	if err != nil {
+		return fault.New(fault.TooMany)
+	}
+	defer release()
+	lifecycle.Hurry(x.R, largeRate)
+	x.policy.file = true
+	x.Headers()
+	h := x.W.Header()
+	h.Set("Content-Type", media)
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+	x.W.WriteHeader(http.StatusOK)
+	if x.R.Method == http.MethodHead {
+		return nil
+	}
+	out := bufio.NewWriterSize(x.W, streamBuffer)
+	if err = write(out); err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		// The status is out: all that is left is to end the answer early, so that nobody takes it for all.
+		if x.Context().Err() == nil {
+			x.LogError("sending a file failed", err, nil)
+		}
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+const streamBuffer = 32 << 10
 
 // LogError writes down what went wrong on our side.
 func (x *Request) LogError(text string, err error, stack []byte) {

@@ -23,6 +23,7 @@ import (
 type Page struct {
 	Route string // method and what follows the path of the project
 	Needs access.Ability
+	Has   func() bool // whether projects of this instance have it; nil: they have
 	Do    func(*Request) error
 	Many  []string // the fields that may be sent more than once
 	File  bool     // its form may hold a file, behind everything else
@@ -111,7 +112,7 @@ func (s *Site) serve(x *page.Request, page Page) error {
 	asked := x.R.PathValue(pathValue)
 	plain := strings.TrimSuffix(asked, ".git")
 	p, moved, err := s.deps.Projects.FindByRef(x.Context(), x.Actor, plain)
-	if err == nil && !access.Holds(x.Actor, page.Needs, p.Target()) {
+	if err == nil && (!access.Holds(x.Actor, page.Needs, p.Target()) || (page.Has != nil && !page.Has())) {
 		err = fault.New(fault.NotFound)
 	}
 	if fault.Is(err, fault.NotFound) && x.Reading() && x.R.URL.Path == "/"+asked {
@@ -185,7 +186,7 @@ func (x *Request) Layout(title, tab string) page.Layout {
 func (x *Request) section(list page.List, tab string) []page.NavLink {
 	var links []page.NavLink
 	for _, p := range x.site.pages {
-		if p.Nav.List != list || !x.May(p.Needs) {
+		if p.Nav.List != list || !x.May(p.Needs) || (p.Has != nil && !p.Has()) {
 			continue
 		}
 		_, path, _ := strings.Cut(p.Route, " /-/")
