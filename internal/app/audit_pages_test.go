@@ -243,3 +243,69 @@ func TestTheFreeTierHasNoPagesOfAuditEvents(t *testing.T) {
 		}
 	}
 }
+
+func TestStreamsOfAuditEventsAreManagedOnTheirPage(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	b, ann := d.signedIn(t, access.NoRole)
+	grouptest.Join(t, d.DB, d.house, ann, access.Owner)
+	const at = "/groups/house/-/audit_events/streams"
+	if s := b.get("/groups/house/-/audit_events"); !strings.Contains(s.Body.String(), `href="`+at+`"`) {
+		t.Errorf("the list does not lead there: %s", s.Body)
+	}
+	s := b.submit(b.get(at), at, map[string]string{"name": "siem", "destination_url": "http://127.0.0.1/x"})
+	if s.Code != http.StatusUnprocessableEntity || !s.says("Requests to localhost are not allowed") {
+		t.Fatalf("%d %s", s.Code, s.Body)
+	}
+	s = b.submit(s, at, map[string]string{"name": `"><script>x</script>`, "destination_url": "https://1.1.1.1/in", "event_types": "a, b"})
+	if s.Code != http.StatusOK || !strings.Contains(s.Body.String(), `class="secret"`) || strings.Contains(s.Body.String(), "<script") || !s.says("https://1.1.1.1/in") {
+		t.Fatalf("%d %s", s.Code, s.Body)
+	}
+	if s := b.get(at); strings.Contains(s.Body.String(), `class="secret"`) {
+		t.Error("the secret is shown twice")
+	}
+	id := d.ids(t, `select id from audit_event_destinations`)[0]
+	one := fmt.Sprintf("%s/%d", at, id)
+	d.exec(t, `update audit_event_destinations set failures = 2, reason = 'The receiver answered with status 503.', failed_at = now(), retry_at = now() + interval '1 hour'`)
+	d.exec(t, `insert into audit_event_dead_letters (destination_id, event_id, failed_at, reason) values ($1, 7, now(), '<b>why</b>')`, id)
+	s = b.get(at)
+	for _, text := range []string{"failing", "The receiver answered with status 503.", "Event 7", "<b>why</b>", "Behind", "1 given up"} {
+		if !s.says(text) {
+			t.Errorf("nothing of %q in %s", text, s.Body)
+		}
+	}
+	if s := b.submit(s, one+"/retry", nil); !s.says("waits to be sent again") {
+		t.Errorf("%d %s", s.Code, s.Body)
+	}
+	if s := b.submit(b.get(at), one+"/pause", nil); !s.says("paused") {
+		t.Errorf("%d %s", s.Code, s.Body)
+	}
+	if s := b.submit(b.get(at), one+"/resume", nil); !s.says("is sent events again") {
+		t.Errorf("%d %s", s.Code, s.Body)
+	}
+	if s := b.submit(b.get(one), one, map[string]string{"name": "other", "rotate_token": "1"}); !s.says("other is changed.") ||
+		!strings.Contains(s.Body.String(), `class="secret"`) {
+		t.Errorf("%d %s", s.Code, s.Body)
+	}
+	csrf := b.get(at).form(one + "/delete").values
+	for who, other := range map[string]*browser{
+		"a maintainer": func() *browser {
+			m, u := d.signedIn(t, access.NoRole)
+			grouptest.Join(t, d.DB, d.house, u, access.Maintainer)
+			return m
+		}(),
+		"an outsider": func() *browser { o, _ := d.signedIn(t, access.NoRole); return o }(),
+	} {
+		for _, path := range []string{at, one, "/admin/audit_events/streams", "/house/open/-/audit_events/streams"} {
+			if w := other.send("GET", path, nil); w.Code != http.StatusNotFound {
+				t.Errorf("%s at %s: %d", who, path, w.Code)
+			}
+		}
+		if w := other.send("POST", one+"/delete", csrf); w.Code < 400 {
+			t.Errorf("%s deletes it: %d", who, w.Code)
+		}
+	}
+	if s := b.submit(b.get(at), one+"/delete", nil); !s.says("other is deleted.") || !s.says("Audit events are sent nowhere.") {
+		t.Errorf("%d %s", s.Code, s.Body)
+	}
+}

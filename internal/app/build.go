@@ -289,7 +289,9 @@ func Assemble(p Parts) (*App, error) {
 		Protection: a.Protection, Repositories: a.Repositories, Runners: a.Runners, Artifacts: a.Artifacts, Pipelines: a.Pipelines, Clock: now,
 		Log: log, ExternalURL: base, Names: names, Claims: int(cfg.DatabaseMaxConns) / 2, Hold: cfg.JobRequestHold, Draining: a.drain.Done(),
 	})
-	a.Audit = audit.New(audit.Deps{DB: db, Box: box, Settings: a.Settings, Owners: a.Owners, Clock: now, Log: log})
+	a.Audit = audit.New(audit.Deps{
+		DB: db, Bus: events, Queue: queue, Box: box, Outbound: a.Outbound, Settings: a.Settings, Owners: a.Owners, Clock: now, Log: log,
+	})
 	a.Events = event.New(event.Deps{DB: db, Queue: queue, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Clock: now})
 	a.Notifications = notification.New(notification.Deps{
 		DB: db, Queue: queue, Box: box, Users: a.Users, Tokens: a.Tokens, Groups: a.Groups, Projects: a.Projects, Owners: a.Owners, Issues: a.Issues,

@@ -351,7 +351,7 @@ func TestTheAddressOfARefusedFormLeadsToItsPage(t *testing.T) {
 var everyPage = []string{
 	"/", "/users/sign_in", "/users/sign_in/second_factor", "/users/password/new", "/users/password/edit", "/users/confirmation/new", "/users/confirmation",
 	"/users/sign_up", profilePage, "/-/user_settings/notifications", "/-/user_settings/password", "/-/user_settings/password/new", tokensPage, keysPage, sessionsPage, factors, emailsPage, invitationsPage,
-	"/admin/users", "/admin/runners", "/admin/variables", "/admin/audit_events", "/admin/audit_events/1", "/groups/none/-/audit_events", "/groups/none/-/settings/ci_cd", "/groups/none/-/issues", "/groups/none/-/wikis/home",
+	"/admin/users", "/admin/runners", "/admin/variables", "/admin/audit_events", "/admin/audit_events/1", "/admin/audit_events/streams", "/groups/none/-/audit_events", "/groups/none/-/audit_events/streams", "/groups/none/-/settings/ci_cd", "/groups/none/-/issues", "/groups/none/-/wikis/home",
 	"/dashboard/snippets", "/explore/snippets", "/-/snippets/new", "/-/snippets/1", "/-/snippets/1/raw",
 	"/users/nobody/activity", "/users/nobody/activity.atom", "/groups/none/-/activity", "/groups/none/-/activity.atom", "/nothing", "/a//b", "/users/sign_out", "/-/unsubscribe/1.issue.1.1.x",
 }

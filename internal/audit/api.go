@@ -29,6 +29,7 @@ const (
 func (s *Service) Endpoints() []httpapi.Endpoint {
 	in := s.deps.Owners
 	return slices.Concat(
+		s.destinationEndpoints(),
 		[]httpapi.Endpoint{
 			httpapi.Do(httpapi.Spec{
 				Route: "GET /audit_events", Needs: access.Administer, Summary: "List the audit events of the instance.", ExtraRefusals: ofTier,

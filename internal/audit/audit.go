@@ -1,10 +1,11 @@
 // Package audit keeps the trail of administrative acts, shows it, and finds out whether somebody changed it. It
 // listens to the bus, and no room knows it. A row is written in the
 // transaction of the act, so that neither exists without the other, and is
-// never changed afterwards. A job seals it (seal.go), and verify.go looks whether everything is as it was sealed.
+// never changed afterwards. A job seals it (seal.go), and verify.go looks whether everything is as it was sealed. What is sealed is sent to
+// destinations that people name (stream.go).
 //
 // Tables: audit_events and audit_seals, one partition a month each; audit_unsealed, audit_backlog, audit_heads, audit_blocks, audit_days,
-// audit_retired.
+// audit_retired; audit_event_destinations, audit_event_dead_letters.
 package audit
 
 import (

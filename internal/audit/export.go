@@ -17,8 +17,8 @@ import (
 // An export is read in parts, so that it takes no more memory than one of them, and ends.
 const (
 	exportPart    = 1_000
-	exportMost    = 100_000   // events
-	exportParts   = 1_000     // where few of the events that are looked at match
+	exportMost    = 100_000 // events
+	exportParts   = 1_000   // where few of the events that are looked at match
 	exportEndText = "This is not all: the export ends after so many events. Narrow the days or the filter for the others."
 )
 
@@ -53,7 +53,9 @@ var csvHeads = []string{
 }
 
 // WriteCSV writes the events of a filter as a table.
-func (s *Service) WriteCSV(ctx context.Context, w io.Writer, f Filter) error { return s.writeCSV(ctx, w, f, exportMost) }
+func (s *Service) WriteCSV(ctx context.Context, w io.Writer, f Filter) error {
+	return s.writeCSV(ctx, w, f, exportMost)
+}
 
 func (s *Service) writeCSV(ctx context.Context, w io.Writer, f Filter, most int) error {
 	out := csv.NewWriter(w)
@@ -93,7 +95,9 @@ func inert(text string) string {
 }
 
 // WriteLines writes the events of a filter as JSON, one in each line, in the form that all of them have where events of several trails stand together.
-func (s *Service) WriteLines(ctx context.Context, w io.Writer, f Filter) error { return s.writeLines(ctx, w, f, exportMost) }
+func (s *Service) WriteLines(ctx context.Context, w io.Writer, f Filter) error {
+	return s.writeLines(ctx, w, f, exportMost)
+}
 
 func (s *Service) writeLines(ctx context.Context, w io.Writer, f Filter, most int) error {
 	out := json.NewEncoder(w)

@@ -106,6 +106,10 @@ func (o *operations) onInstance(t *testing.T) {
 	o.do(t, "POST /features/{name}", object{"value": "true"}, "new_pages")
 	o.do(t, "DELETE /features/{name}", nil, "new_pages")
 	o.do(t, "POST /runners/reset_registration_token", nil)
+	destination := o.do(t, "POST /admin/audit_event_destinations", object{"name": "siem", "destination_url": "https://1.1.1.1/audit"})
+	o.do(t, "PUT /admin/audit_event_destinations/{destination_id}", object{"active": false}, destination)
+	o.do(t, "POST /admin/audit_event_destinations/{destination_id}/retry", nil, destination)
+	o.do(t, "DELETE /admin/audit_event_destinations/{destination_id}", nil, destination)
 }
 
 func (o *operations) onUsers(t *testing.T) {
@@ -190,6 +194,10 @@ func (o *operations) onGroups(t *testing.T) {
 	} {
 		o.do(t, "PUT /groups/{id}", body, id)
 	}
+	destination := o.do(t, "POST /groups/{id}/audit_event_destinations", object{"name": "siem", "destination_url": "https://1.1.1.1/audit"}, id)
+	o.do(t, "PUT /groups/{id}/audit_event_destinations/{destination_id}", object{"rotate_token": true}, id, destination)
+	o.do(t, "POST /groups/{id}/audit_event_destinations/{destination_id}/retry", nil, id, destination)
+	o.do(t, "DELETE /groups/{id}/audit_event_destinations/{destination_id}", nil, id, destination)
 	o.do(t, "POST /groups/{id}/transfer", object{"group_id": o.house.ID}, id)
 	o.do(t, "POST /groups/{id}/projects/{project_id}", nil, id, projecttest.New(t, o.DB, o.house.ID).ID)
 	o.do(t, "DELETE /groups/{id}", nil, id)

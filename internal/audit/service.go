@@ -13,6 +13,8 @@ import (
 	"stithy/internal/owner"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/deps"
+	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/outbound"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/setting"
@@ -21,7 +23,10 @@ import (
 // Deps is what the room needs.
 type Deps struct {
 	DB       *postgres.DB
+	Bus      *bus.Bus
+	Queue    *jobqueue.Queue
 	Box      *secretbox.Box
+	Outbound *outbound.Guard // where destinations are
 	Settings *setting.Service
 	Owners   *owner.Service
 	Clock    clock.Clock

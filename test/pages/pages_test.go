@@ -257,6 +257,10 @@ func (f *forge) people() map[string][]cookie {
 	f.api("POST", fmt.Sprintf("/groups/%d/access_tokens", id(team)), map[string]any{
 		"name": "deploys", "scopes": []string{"api"}, "expires_at": time.Now().AddDate(0, 1, 0).Format(time.DateOnly),
 	}, "ada")
+	f.api("POST", "/admin/audit_event_destinations", map[string]any{
+		"name": "A collector of events with quite a long name", "destination_url": "https://192.0.32.7/audit/events/of/the/whole/instance", "active": false,
+		"event_types": []string{"member_created", "member_destroyed", "project_visibility_level_updated"},
+	}, "")
 	for _, name := range []string{"Analytical Engine", "Notes", "A project with a name that is longer than most screens of telephones are wide"} {
 		f.api("POST", "/projects", map[string]any{"name": name, "description": "What it is about, in one line."}, "ada")
 	}
@@ -361,6 +365,8 @@ func (f *forge) pages() []page {
 		{Name: "audit-events", Path: "/admin/audit_events", As: "root", Small: true},
 		{Name: "audit-events-none", Path: "/admin/audit_events?type=nothing-like-that", As: "root"},
 		{Name: "audit-event", Path: "/admin/audit_events/1", As: "root"},
+		{Name: "audit-streams", Path: "/admin/audit_events/streams", As: "root", Small: true},
+		{Name: "audit-streams-none", Path: "/groups/robots/-/audit_events/streams", As: "ada"},
 		{Name: "audit-events-group", Path: "/groups/robots/-/audit_events", As: "ada", Small: true},
 		{Name: "not-found", Path: "/nothing/here", As: "ada", Status: http.StatusNotFound},
 	}...)

@@ -12,4 +12,6 @@ func TestWB01_NothingThatAPageOfAdministratorsShowsActs(t *testing.T) {
 	pagetest.NothingActs(t, "audit events", trailPage)
 	pagetest.NothingActs(t, "buttons of audit events", trailActions)
 	pagetest.NothingActs(t, "audit event", eventPage)
+	pagetest.NothingActs(t, "streams", streamsPage)
+	pagetest.NothingActs(t, "stream", streamPage)
 }

@@ -3,6 +3,8 @@
 package admin
 
 import (
+	"slices"
+
 	"stithy/internal/audit"
 	"stithy/internal/group"
 	"stithy/internal/kit/access"
@@ -38,9 +40,9 @@ func Pages(d Deps) []page.Page {
 		{Route: "GET /admin", Who: page.Administrators, Do: leadToFirst},
 		{Route: "POST " + usersPath + "/{id}/{move}", Who: page.Administrators, Do: d.do(moveUser)},
 	}
-	for _, p := range trailPages {
+	for _, p := range slices.Concat(trailPages, streamPages) {
 		one := page.Page{
-			Route: "GET " + instanceActs + p.below, Who: page.Administrators, Has: d.trails, Do: func(x *page.Request) error { return p.do(ofInstance(x, d)) },
+			Route: p.method + " " + instanceActs + p.below, Who: page.Administrators, Has: d.trails, Do: func(x *page.Request) error { return p.do(ofInstance(x, d)) },
 		}
 		if p.below == "" {
 			one.Nav = page.Nav{List: page.AdminList, Title: trailTitle, Icon: ui.IconList}
@@ -53,9 +55,9 @@ func Pages(d Deps) []page.Page {
 // GroupPages are the audit trail of a group.
 func GroupPages(d Deps) []grouppage.Page {
 	var pages []grouppage.Page
-	for _, p := range trailPages {
+	for _, p := range slices.Concat(trailPages, streamPages) {
 		one := grouppage.Page{
-			Route: "GET /-/" + actsPath + p.below, Needs: []access.Ability{access.ReadGroupAudit}, Has: d.trails,
+			Route: p.method + " /-/" + actsPath + p.below, Needs: []access.Ability{access.ReadGroupAudit}, Has: d.trails,
 			Do: func(x *grouppage.Request) error { return p.do(ofGroup(x, d)) },
 		}
 		if p.below == "" {
@@ -71,7 +73,7 @@ func ProjectPages(d Deps) []projectpage.Page {
 	var pages []projectpage.Page
 	for _, p := range trailPages {
 		one := projectpage.Page{
-			Route: "GET /-/" + actsPath + p.below, Needs: access.ReadProjectAudit, Has: d.trails,
+			Route: p.method + " /-/" + actsPath + p.below, Needs: access.ReadProjectAudit, Has: d.trails,
 			Do: func(x *projectpage.Request) error { return p.do(ofProject(x, d)) },
 		}
 		if p.below == "" {

@@ -30,15 +30,17 @@ const (
 	eventsPerPage = 50
 )
 
-// trailPages are the pages about an audit trail, by what follows its path.
-var trailPages = []struct {
-	below string
-	do    func(*trail) error
-}{
-	{"", showTrail},
-	{"/export.csv", exportTable},
-	{"/export.jsonl", exportLines},
-	{"/{id}", showEvent},
+// trailAct is a page or form about an audit trail, by what follows its path.
+type trailAct struct {
+	method, below string
+	do            func(*trail) error
+}
+
+var trailPages = []trailAct{
+	{http.MethodGet, "", showTrail},
+	{http.MethodGet, "/export.csv", exportTable},
+	{http.MethodGet, "/export.jsonl", exportLines},
+	{http.MethodGet, "/{id}", showEvent},
 }
 
 // trail is a request for a page about the audit trail of the instance, a group or a project.
@@ -232,8 +234,8 @@ type eventRow struct {
 	Details      page.URL // for those who may read them
 }
 
-// exportLinks are the ways to take a list along.
-type exportLinks struct{ Table, Lines page.URL }
+// exportLinks are the ways to take a list along, and to where it is sent for those who say so.
+type exportLinks struct{ Table, Lines, Streams page.URL }
 
 func showTrail(x *trail) error {
 	a, err := x.ask()
@@ -278,7 +280,11 @@ func showTrail(x *trail) error {
 		body.Sealed = x.Time(&at)
 	}
 	l := x.layout(trailTitle)
-	l.Actions = trailActions(exportLinks{Table: x.exported("csv", q), Lines: x.exported("jsonl", q)})
+	links := exportLinks{Table: x.exported("csv", q), Lines: x.exported("jsonl", q)}
+	if x.deps.Audit.MayStream(x.Actor, x.of) {
+		links.Streams = x.Link(x.at + streamsBelow)
+	}
+	l.Actions = trailActions(links)
 	return x.Show(http.StatusOK, l, trailPage(body))
 }
 
@@ -378,5 +384,5 @@ func export(x *trail, media, suffix string, write func(context.Context, io.Write
 		return fault.New(fault.NotFound)
 	}
 	name := "audit_events_" + x.Clock.Now().UTC().Format(time.DateOnly) + "." + suffix
-	return x.Stream(media, name, func(w io.Writer) error { return write(x.Context(), w, a.filter) })
+	return page.Stream(x.Request, media, name, func(w io.Writer) error { return write(x.Context(), w, a.filter) })
 }

@@ -273,7 +273,7 @@ func (x *Request) Send(body io.ReadCloser, size int64, media, name string, attac
 }
 
 // Stream answers with a file that is put together while it is sent, and so is as large as it becomes. It is handed out, never shown.
-func (x *Request) Stream(media, name string, write func(io.Writer) error) error {
+func Stream(x *Request, media, name string, write func(io.Writer) error) error {
 	ctx, cancel := context.WithTimeout(x.Context(), largeWait)
 	defer cancel()
 	release, err := x.streams.Take(ctx, "")
