@@ -233,6 +233,12 @@ func TestListsStandForMilestonesAndMembersOnAPaidTier(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, premium)
 	milestone, label := w.milestone(t, ofGroup(w.top), "1.0"), w.label(t, ofGroup(w.top), "bug")
+	open := projecttest.New(t, w.DB, grouptest.New(t, w.DB, grouptest.Visible(access.Public)).ID, projecttest.Visible(access.Public))
+	projecttest.Join(t, w.DB, open, w.reporter, access.Reporter)
+	elsewhere := w.milestone(t, ofProject(open), "1.0")
+	// Who sees a project is not in it yet.
+	w.as(t).Do(t, "POST", w.create(t, ofProject(open), "work").path()+"/lists", map[string]any{"assignee_id": w.stranger.ID}).
+		Want(t, 400, `{"message":{"error":"User not found"}}`)
 	for _, m := range []made{w.create(t, ofProject(w.project), "work"), w.create(t, ofGroup(w.sub), "work")} {
 		w.add(t, m, "milestone_id", milestone)
 		w.add(t, m, "assignee_id", w.guest.ID)
@@ -244,6 +250,7 @@ func TestListsStandForMilestonesAndMembersOnAPaidTier(t *testing.T) {
 		grouptest.Join(t, w.DB, w.top, blocked, access.Developer)
 		for body, want := range map[string]string{
 			`{"milestone_id":999999}`:                        `{"message":{"error":"Milestone not found"}}`,
+			fmt.Sprintf(`{"milestone_id":%d}`, elsewhere):    `{"message":{"error":"Milestone not found"}}`,
 			fmt.Sprintf(`{"milestone_id":%d}`, milestone):    `{"message":{"error":"Milestone has already been taken"}}`,
 			fmt.Sprintf(`{"assignee_id":%d}`, w.guest.ID):    `{"message":{"error":"User has already been taken"}}`,
 			fmt.Sprintf(`{"assignee_id":%d}`, w.stranger.ID): `{"message":{"error":"User not found"}}`,
@@ -264,10 +271,12 @@ func TestListsStandForMilestonesAndMembersOnAPaidTier(t *testing.T) {
 func TestListsMoveAndThoseBetweenMakeRoom(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	m := w.create(t, ofProject(w.project), "work")
+	m, other := w.create(t, ofProject(w.project), "work"), w.create(t, ofProject(w.project), "other")
 	ids := map[string]int64{}
 	for _, name := range []string{"a", "b", "c", "d"} {
-		ids[name] = w.add(t, m, "label_id", w.label(t, ofProject(w.project), name)).ID
+		label := w.label(t, ofProject(w.project), name)
+		ids[name] = w.add(t, m, "label_id", label).ID
+		w.add(t, other, "label_id", label)
 	}
 	at := func(name string) string { return fmt.Sprintf("%s/lists/%d", m.path(), ids[name]) }
 	for _, c := range []struct {
@@ -281,6 +290,9 @@ func TestListsMoveAndThoseBetweenMakeRoom(t *testing.T) {
 		if got := strings.Join(w.lists(t, m), ""); got != c.want {
 			t.Errorf("%s at %d: got %s, want %s", c.name, c.position, got, c.want)
 		}
+	}
+	if got := strings.Join(w.lists(t, other), ""); got != "abcd" {
+		t.Errorf("the other board became %s", got)
 	}
 	for _, position := range []int{-1, 0, 4} { // c is at 0
 		w.as(t).Do(t, "PUT", at("c"), map[string]any{"position": position}).Want(t, 400, unmoved)

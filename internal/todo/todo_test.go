@@ -169,6 +169,10 @@ func TestATodoIsSettledByWhatHappens(t *testing.T) {
 		{"mentioned, own emoji", mentioned, emoji, 0},
 		{"mentioned, closed by themselves", mentioned, func(m made) { w.change(t, w.developer, m, shut) }, 0},
 		{"mentioned, closed by another", mentioned, func(m made) { w.change(t, w.reporter, m, shut) }, 1},
+		{"mentioned, given and taken away", mentioned, func(m made) {
+			w.change(t, w.reporter, m, given(w.developer))
+			w.change(t, w.reporter, m, given(w.guest))
+		}, 1},
 		{"marked, own comment", marked, func(m made) { w.say(t, w.developer, m, "yes") }, 1},
 		{"marked, closed by themselves", marked, func(m made) { w.change(t, w.developer, m, shut) }, 1},
 		{"named by themselves", mentioned, func(m made) { w.say(t, w.developer, m, "note to @developer") }, 1},
