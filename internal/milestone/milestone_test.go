@@ -311,6 +311,12 @@ func TestAPromotedMilestoneTakesThePlaceOfAllOfItsTitle(t *testing.T) {
 	} {
 		w.As(t, w.root).Do(t, "GET", at, nil).WantStatus(t, status)
 	}
+	done := inProject(w.project) + "/" + id(w.create(t, inProject(w.project), "done").ID)
+	reporter.Do(t, "PUT", done, map[string]any{"state_event": "close"}).WantStatus(t, 200)
+	reporter.Do(t, "POST", done+"/promote", nil).WantStatus(t, 200)
+	if got := httpapitest.JSON[[]made](t, reporter.Do(t, "GET", inGroup(w.sub)+"?title=done", nil)); len(got) != 1 || got[0].State != "closed" {
+		t.Errorf("one that was closed became %+v", got)
+	}
 }
 
 func TestWhatMilestoneCannotBePromoted(t *testing.T) {

@@ -57,10 +57,57 @@ func compileAll(all []mutation) error {
 			wrong = append(wrong, fmt.Errorf("%s: %s: %w", m.file, m.name, err))
 		}
 	}
+	for _, some := range byTests(all) {
+		changed, err := switchable(some)
+		if err != nil {
+			return err
+		}
+		wrong = append(wrong, compileRooms(files, known, byDir, changed)...)
+	}
 	if len(wrong) == 0 {
 		fmt.Printf("%d mutations fit the code and compile\n", len(all))
 	}
 	return errors.Join(wrong...)
+}
+
+// compileRooms checks the types of rooms as the program has them that holds all their mutations: a constant that became a variable does not fit
+// wherever the constant did.
+func compileRooms(files *token.FileSet, known types.Importer, byDir map[string]listed, changed map[string]string) (wrong []error) {
+	rooms := map[string]map[string]string{}
+	for name, text := range changed {
+		dir := filepath.Dir(name)
+		if rooms[dir] == nil {
+			rooms[dir] = map[string]string{}
+		}
+		rooms[dir][filepath.Base(name)] = text
+	}
+	for room, texts := range rooms {
+		dir, err := filepath.Abs(room)
+		if err == nil {
+			err = compileRoom(files, known, byDir[dir], texts)
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s with all of its mutations: %w", room, err))
+		}
+	}
+	return wrong
+}
+
+func compileRoom(files *token.FileSet, known types.Importer, room listed, texts map[string]string) error {
+	var parsed []*ast.File
+	for _, name := range append(slices.Clone(room.GoFiles), switchName) {
+		var changed any // nil is what the file holds
+		if text, has := texts[name]; has {
+			changed = text
+		}
+		file, err := parser.ParseFile(files, filepath.Join(room.Dir, name), changed, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		parsed = append(parsed, file)
+	}
+	_, err := (&types.Config{Importer: known}).Check(room.ImportPath, files, parsed, nil)
+	return err
 }
 
 func (m mutation) compiles(files *token.FileSet, known types.Importer, byDir map[string]listed) error {

@@ -17,7 +17,10 @@ import (
 // which of them is made: a function with a mistake stands beside the one without, which calls it first; a constant with one becomes a
 // variable.
 
-const switchVariable = "STITHY_MUTANT"
+const (
+	switchVariable = "STITHY_MUTANT"
+	switchName     = "mutant_switch.go"
+)
 
 const switchFile = `package %s
 
@@ -90,7 +93,7 @@ func switchable(all []mutation) (map[string]string, error) {
 			}
 			rooms[dir], moved[dir] = room, map[string][]string{}
 			for _, s := range room {
-				changed[filepath.Join(dir, "mutant_switch.go")] = fmt.Sprintf(switchFile, s.syntax.Name.Name)
+				changed[filepath.Join(dir, switchName)] = fmt.Sprintf(switchFile, s.syntax.Name.Name)
 			}
 		}
 		text, err := m.apply()
