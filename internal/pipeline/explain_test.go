@@ -124,7 +124,7 @@ func TestWhyAJobDidNotRunIsSaidInWords(t *testing.T) {
 				with(func(r *runner.Runner) { r.Paused = true }), with(func(r *runner.Runner) { r.Paused = true }),
 				with(func(r *runner.Runner) { r.AccessLevel = runner.RefProtected }), with(func(r *runner.Runner) { r.RunUntagged = false }),
 			}},
-			"None of the 4 runners that serve this project may take it: 2 because the runner is paused; 1 because the job has no tags, and the runner takes tagged jobs only; " +
+			"None of the 4 runners here may take it: 2 because the runner is paused; 1 because the job has no tags, and the runner takes tagged jobs only; " +
 				"1 because the runner takes jobs of protected branches and tags only.",
 		},
 		{

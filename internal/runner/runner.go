@@ -161,7 +161,7 @@ func Waiting(runners []Runner, job JobFacts, now time.Time) string {
 	for _, why := range slices.SortedFunc(maps.Keys(reasons), func(a, b string) int { return cmp.Or(reasons[b]-reasons[a], strings.Compare(a, b)) }) {
 		words = append(words, fmt.Sprintf("%d because %s", reasons[why], strings.ToLower(why[:1])+strings.TrimSuffix(why[1:], ".")))
 	}
-	return "None of the " + count(len(runners)) + " that serve this project may take it: " + strings.Join(words[:min(len(words), 4)], "; ") + "."
+	return "None of the " + count(len(runners)) + " here may take it: " + strings.Join(words[:min(len(words), 4)], "; ") + "."
 }
 
 // notServed says why a runner does not work for the project of a job.
