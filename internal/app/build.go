@@ -23,6 +23,7 @@ import (
 	"stithy/internal/deploykey"
 	"stithy/internal/deploytoken"
 	"stithy/internal/dispatch"
+	"stithy/internal/errortracking"
 	"stithy/internal/event"
 	"stithy/internal/front"
 	"stithy/internal/githttp"
@@ -118,6 +119,7 @@ type App struct {
 	Schedules     *schedule.Service
 	Alerts        *alert.Service
 	Dispatch      *dispatch.Service
+	Errors        *errortracking.Service
 	Audit         *audit.Service
 	Events        *event.Service
 	Notifications *notification.Service
@@ -289,6 +291,10 @@ func Assemble(p Parts) (*App, error) {
 		Protection: a.Protection, Repositories: a.Repositories, Runners: a.Runners, Artifacts: a.Artifacts, Pipelines: a.Pipelines, Clock: now,
 		Log: log, ExternalURL: base, Names: names, Claims: int(cfg.DatabaseMaxConns) / 2, Hold: cfg.JobRequestHold, Draining: a.drain.Done(),
 	})
+	a.Errors = errortracking.New(errortracking.Deps{
+		DB: db, Bus: events, Box: box, Settings: a.Settings, Projects: a.Projects, Limiter: ratelimit.New(now, a.counter()), Clock: now, ExternalURL: base,
+		Names: names,
+	})
 	a.Audit = audit.New(audit.Deps{
 		DB: db, Bus: events, Queue: queue, Box: box, Outbound: a.Outbound, Settings: a.Settings, Owners: a.Owners, Clock: now, Log: log,
 	})
@@ -304,6 +310,7 @@ func Assemble(p Parts) (*App, error) {
 		a.Users, a.SignIns, a.Groups, a.Projects, a.Members, a.OAuth,
 		a.Repositories, a.Uploads, a.LFS, a.Mentions, a.Snippets, a.Runners, a.Artifacts, a.Pipelines, a.Schedules, a.Dispatch, a.Audit, a.Events,
 		a.Notifications,
+		a.Errors,
 	} {
 		room.Register(registry)
 	}
@@ -326,7 +333,7 @@ func (a *App) Endpoints() []httpapi.Endpoint {
 		a.Settings, a.Users, a.Tokens, a.Variables, a.Groups, a.Projects, a.Members, a.Protection, a.Bots, a.DeployTokens, a.OAuth,
 		a.Repositories, a.DeployKeys, a.Changelogs, a.Uploads, a.Markdown, a.LFS, a.Runners, a.Pipelines, a.Schedules, a.Dispatch,
 		a.Labels, a.Milestones, a.Templates, a.Issues, a.Notes, a.Boards, a.Mentions, a.Todos, a.Badges, a.Wikis, a.Snippets, a.Events,
-		a.Notifications, a.Audit, a.Alerts,
+		a.Notifications, a.Audit, a.Alerts, a.Errors,
 	} {
 		all = append(all, room.Endpoints()...)
 	}
@@ -336,11 +343,7 @@ func (a *App) Endpoints() []httpapi.Endpoint {
 // Handler is the way in over HTTP.
 func (a *App) Handler() http.Handler {
 	names := wire.Names(a.Config.Identifiers)
-	var counter ratelimit.Counter
-	if a.Redis != nil {
-		counter = a.Redis
-	}
-	endpoints, limiter := a.Endpoints(), ratelimit.New(a.Clock, counter)
+	endpoints, limiter := a.Endpoints(), ratelimit.New(a.Clock, a.counter())
 	api := &httpapi.Server{
 		ExternalURL: a.Config.ExternalURL, SessionCookie: names.SessionCookie(), Endpoints: endpoints,
 		Authenticator: a.Tokens, Limits: a.Settings, Limiter: limiter, Clock: a.Clock, Log: a.Log,
@@ -353,6 +356,9 @@ func (a *App) Handler() http.Handler {
 	alerts := &httpapi.Server{
 		Dialect: a.Alerts.Dialect(), Endpoints: endpoints, Limits: a.Settings, Limiter: limiter, Clock: a.Clock, Log: a.Log,
 	}
+	reports := &httpapi.Server{
+		Dialect: a.Errors.Dialect(), Endpoints: endpoints, Limits: a.Settings, Limiter: limiter, Clock: a.Clock, Log: a.Log,
+	}
 	pages := web.New(web.Deps{
 		Users: a.Users, Tokens: a.Tokens, SignIns: a.SignIns, Groups: a.Groups, Projects: a.Projects, Members: a.Members, Pipelines: a.Pipelines,
 		Artifacts: a.Artifacts, Runners: a.Runners, Variables: a.Variables, OAuth: a.OAuth, Uploads: a.Uploads, Settings: a.Settings, Throttle: throttle,
@@ -362,11 +368,19 @@ func (a *App) Handler() http.Handler {
 	})
 	door := &front.Front{
 		API: api.Handler(), Docs: apidocs.Handler(endpoints, a.info()), Avatars: a.Users.AvatarHandler(), Git: a.gitServer(endpoints, throttle),
-		OAuth: provider.Handler(), Alerts: alert.Door{Next: alerts.Handler()}, Pages: pages.Handler(), Title: names.Text(),
+		OAuth: provider.Handler(), Alerts: alert.Door{Next: alerts.Handler()}, Errors: reports.Handler(), Pages: pages.Handler(), Title: names.Text(),
 		Metrics: a.metrics, Log: a.Log, Clock: a.Clock, Trusted: a.Config.TrustedProxies, Watchers: a.Config.MonitoringAllow,
 		Checks: a.checks(), Draining: a.drain.Done(), Database: a.waits,
 	}
 	return door.Handler()
+}
+
+// counter is the count that nodes share; nil on one box.
+func (a *App) counter() ratelimit.Counter {
+	if a.Redis == nil {
+		return nil
+	}
+	return a.Redis
 }
 
 // gitServer is the way in for git over HTTP.

@@ -57,6 +57,7 @@ var floors = [][]string{
 	{"alert"},
 	{"pipeline"},
 	{"schedule"},
+	{"errortracking"},
 	{"dispatch"},
 	// listeners: no room imports them
 	{"audit", "event", "notification"},

@@ -208,7 +208,7 @@ func TestSU06_GoIsAtLeastWhatTheModuleAsksFor(t *testing.T) {
 // chosen are the modules that the program is made of, each with a decision behind it. A new one costs size, memory and trust for as long
 // as it stays. What only tests use stands in go.mod, too, and not here (docs/adr/0050-one-module.md).
 var chosen = []string{
-	"github.com/Masterminds/semver/v3", "github.com/ProtonMail/go-crypto", "github.com/a-h/templ", "github.com/cespare/xxhash/v2",
+	"github.com/Masterminds/semver/v3", "github.com/ProtonMail/go-crypto", "github.com/a-h/templ", "github.com/andybalholm/brotli", "github.com/cespare/xxhash/v2",
 	"github.com/go-chi/chi/v5", "github.com/go-webauthn/webauthn", "github.com/golang-jwt/jwt/v5", "github.com/gomodule/redigo",
 	"github.com/jackc/pgx/v5", "github.com/maypok86/otter/v2", "github.com/microcosm-cc/bluemonday", "github.com/minio/minio-go/v7",
 	"github.com/pquerna/otp", "github.com/pressly/goose/v3", "github.com/prometheus/client_golang", "github.com/riverqueue/river",

@@ -40,6 +40,7 @@ type Front struct {
 		http.Handler
 		Owns(path string) bool // what monitoring sends to, below the paths of projects
 	}
+	Errors   http.Handler // what programs report
 	Pages    http.Handler // everything that people look at
 	Title    string       // what the instance calls itself
 	Metrics  *telemetry.Metrics
@@ -83,6 +84,8 @@ func (f *Front) serve(w *recorder, r *http.Request, proxied bool) {
 	switch path := r.URL.Path; {
 	case len(path)+len(r.URL.RawPath) > maxPath:
 		w.text(http.StatusRequestURITooLong, "Request-URI Too Large")
+	case strings.HasPrefix(path, "/errortracking/") || strings.HasPrefix(path, "/api/v4/error_tracking/collector/"):
+		f.Errors.ServeHTTP(w, r)
 	case strings.HasPrefix(path, "/api/v4/"):
 		f.API.ServeHTTP(w, r)
 	case strings.HasPrefix(path, "/api/v3/") || path == "/api/v3":

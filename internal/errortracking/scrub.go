@@ -1,0 +1,161 @@
+package errortracking
+
+import (
+	"net/netip"
+	"regexp"
+	"strings"
+)
+
+// filtered stands where something was taken out.
+const filtered = "[Filtered]"
+
+// secretName matches names whose values are nobody's business, whatever the project allows.
+var secretName = regexp.MustCompile(`(?i)passw|pwd|secret|token|api[-_]?key|apikey|auth|credential|cookie|session|csrf|xsrf|private|bearer|signature|card|cvv|cvc|iban|ssn`)
+
+// openName matches names that look like the others and are not.
+var openName = regexp.MustCompile(`(?i)^(author|authority|authors|session_count|sec-fetch-.*|token_type)$`)
+
+// personalName matches names of headers and members that hold addresses.
+var personalName = regexp.MustCompile(`(?i)e-?mail|^(x-)?(forwarded(-for)?|real-ip|client-ip)$|remote[-_]addr|ip[-_]?addr`)
+
+// secretText are values that give themselves away.
+var secretText = []*regexp.Regexp{
+	regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`),
+	regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+[A-Za-z0-9+/=._~-]{8,}`),
+	regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*`), // JSON Web Tokens
+	regexp.MustCompile(`\b[a-z]{2,10}(?:pat|rt|dt|cbt|ptt|ft|imt|oas|agent|et)[-_][A-Za-z0-9_-]{16,}`),
+	regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}|\bsk_(?:live|test)_[A-Za-z0-9]{10,}|\bxox[abprs]-[A-Za-z0-9-]{10,}`),
+}
+
+var (
+	// assigned is a name with its value, in addresses, in JSON and in sentences.
+	assigned = regexp.MustCompile(`(?i)([\w.-]*(?:passw|pwd|secret|token|api[-_]?key|credential|session|signature)[\w.-]*["']?\s*[=:]\s*["']?)([^\s"'&;,})\]]+)`)
+	// userinfo is name and password in an address.
+	userinfo = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@:]+(?::[^\s/@]*)?@`)
+	// digits may be the number of a card.
+	digits = regexp.MustCompile(`\d(?:[ -]?\d){12,18}`)
+	email  = regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)
+	// address may be one of IPv4 or IPv6; what it is, is asked of who knows.
+	address = regexp.MustCompile(`[0-9a-fA-F]*(?:[.:][0-9a-fA-F]*){2,}(?:\.\d+)*`)
+)
+
+// scrubber takes out what a report should not have held.
+type scrubber struct{ personal bool } // addresses of people and machines stay
+
+// scrub takes secrets out of a report, and unless the project keeps them the addresses of people and machines.
+func (s scrubber) scrub(r *Report) {
+	for _, text := range []*string{&r.Message, &r.Transaction, &r.ServerName, &r.Logger} {
+		*text = s.text(*text)
+	}
+	for i := range r.Exceptions {
+		e := &r.Exceptions[i]
+		e.Value = s.text(e.Value)
+		for j := range e.Frames {
+			for k, line := range e.Frames[j].Source {
+				e.Frames[j].Source[k] = s.text(line)
+			}
+		}
+	}
+	s.pairs(r.Tags)
+	for i := range r.Crumbs {
+		r.Crumbs[i].Message = s.text(r.Crumbs[i].Message)
+	}
+	if r.User != nil && !s.personal {
+		r.User.Email, r.User.IPAddress = "", ""
+		r.User.ID, r.User.Username = s.text(r.User.ID), s.text(r.User.Username)
+	}
+	if r.Request != nil {
+		r.Request.URL, r.Request.Query = s.text(r.Request.URL), s.text(r.Request.Query)
+		s.pairs(r.Request.Headers)
+	}
+	r.Contexts, _ = s.tree(r.Contexts).(map[string]any)
+	r.Extra, _ = s.tree(r.Extra).(map[string]any)
+	for i, part := range r.Fingerprint {
+		r.Fingerprint[i] = s.text(part)
+	}
+}
+
+func (s scrubber) pairs(all []Pair) {
+	for i := range all {
+		if s.hides(all[i].Name) {
+			all[i].Value = filtered
+		} else {
+			all[i].Value = s.text(all[i].Value)
+		}
+	}
+}
+
+func (s scrubber) hides(name string) bool {
+	return (secretName.MatchString(name) && !openName.MatchString(name)) || (!s.personal && personalName.MatchString(name))
+}
+
+func (s scrubber) tree(v any) any {
+	switch v := v.(type) {
+	case string:
+		return s.text(v)
+	case []any:
+		for i := range v {
+			v[i] = s.tree(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			if s.hides(name) {
+				v[name] = filtered
+			} else {
+				v[name] = s.tree(v[name])
+			}
+		}
+	}
+	return v
+}
+
+// text is a text without what gives itself away.
+func (s scrubber) text(text string) string {
+	if text == "" {
+		return ""
+	}
+	for _, form := range secretText {
+		text = form.ReplaceAllString(text, filtered)
+	}
+	text = userinfo.ReplaceAllString(text, "${1}"+filtered+"@")
+	text = assigned.ReplaceAllString(text, "${1}"+filtered)
+	text = digits.ReplaceAllStringFunc(text, func(number string) string {
+		if luhn(number) {
+			return filtered
+		}
+		return number
+	})
+	if s.personal {
+		return text
+	}
+	text = email.ReplaceAllString(text, "[email]")
+	return address.ReplaceAllStringFunc(text, func(found string) string {
+		bare := strings.Trim(found, ".:")
+		if _, err := netip.ParseAddr(bare); err == nil {
+			return strings.Replace(found, bare, "[ip]", 1)
+		}
+		if _, err := netip.ParseAddrPort(found); err == nil {
+			return "[ip]"
+		}
+		return found
+	})
+}
+
+// luhn reports whether the last digit is the check digit of the others, as in numbers of cards.
+func luhn(number string) bool {
+	sum, double := 0, false
+	for i := len(number) - 1; i >= 0; i-- {
+		c := number[i]
+		if c < '0' || c > '9' {
+			continue
+		}
+		d := int(c - '0')
+		if double {
+			if d *= 2; d > 9 {
+				d -= 9
+			}
+		}
+		sum, double = sum+d, !double
+	}
+	return sum > 0 && sum%10 == 0
+}
