@@ -16,6 +16,7 @@ import (
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi"
+	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
 	"stithy/internal/user/usertest"
 )
@@ -72,7 +73,13 @@ func TestDO05_EveryListIsBounded(t *testing.T) {
 	create("/projects/"+code+"/issues", map[string]any{"title": "the first"})
 	snippet := create("/projects/"+code+"/snippets", map[string]any{"title": "x", "visibility": "public", "file_name": "a", "content": "a"})
 	ofSnippet := strings.NewReplacer("{id}", code, "{snippet_id}", snippet, "{note_id}", create("/projects/"+code+"/snippets/"+snippet+"/notes", map[string]any{"body": "x"}))
-	ofCode := strings.NewReplacer("{id}", code, "{type}", "issues", "{sha}", "main", "{key}", "lock", "{issue_iid}", "1",
+	failed, err := postgres.Value[int64](t.Context(), i.DB, `insert into tracked_errors
+		(project_id, fingerprint, name, message, culprit, platform, level, status, events, people, first_seen, last_seen, updated_at)
+		values ($1, sha256('x'), 'x', '', '', '', 'error', 'unresolved', 1, 0, now(), now(), now()) returning id`, code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofCode := strings.NewReplacer("{id}", code, "{error_id}", fmt.Sprint(failed), "{type}", "issues", "{sha}", "main", "{key}", "lock", "{issue_iid}", "1",
 		"{note_id}", create("/projects/"+code+"/issues/1/notes", map[string]any{"body": "x"}),
 		"{milestone_id}", create("/projects/"+code+"/milestones", map[string]any{"title": "own"}),
 		"{board_id}", create("/projects/"+code+"/boards", map[string]any{"name": "own"}),

@@ -42,7 +42,7 @@ func TestEnvelopesOfSDKsHoldTheirEvents(t *testing.T) {
 	}
 }
 
-func TestAnEnvelopeIsReadAsTheProtocolSays(t *testing.T) {
+func TestER01_AnEnvelopeIsReadAsTheProtocolSays(t *testing.T) {
 	t.Parallel()
 	many := strings.Repeat("{\"type\":\"session\"}\n{}\n", maxItems)
 	large := strings.Repeat("x", maxEvent+1)
@@ -106,7 +106,7 @@ func pack(t testing.TB, encoding string, text []byte) []byte {
 	return b.Bytes()
 }
 
-func TestBodiesAreUnpackedWithinBounds(t *testing.T) {
+func TestER01_BodiesAreUnpackedWithinBounds(t *testing.T) {
 	t.Parallel()
 	zeros := bytes.Repeat([]byte{'0'}, 64<<20)
 	for _, encoding := range []string{"", "gzip", "deflate", "br"} {

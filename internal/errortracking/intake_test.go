@@ -86,7 +86,7 @@ func TestProgramsReportAtEveryAddressWithEveryKey(t *testing.T) {
 	}
 }
 
-func TestAReportThatCannotBeTakenIsRefused(t *testing.T) {
+func TestER03_AReportThatCannotBeTakenIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	k := w.enable(t)
@@ -360,7 +360,7 @@ func TestOrderBatchesAndRetriesChangeNothing(t *testing.T) {
 	}
 }
 
-func TestAProjectReportsSoManyEventsAMinute(t *testing.T) {
+func TestER04_AProjectReportsSoManyEventsAMinute(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	k := w.enable(t)
@@ -393,7 +393,7 @@ func TestAProjectReportsSoManyEventsAMinute(t *testing.T) {
 	}
 }
 
-func TestAProjectHasABoundedNumberOfErrors(t *testing.T) {
+func TestER04_AProjectHasABoundedNumberOfErrors(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	k := w.enable(t)
@@ -408,7 +408,7 @@ func TestAProjectHasABoundedNumberOfErrors(t *testing.T) {
 	}
 }
 
-func TestPersonalDataIsKeptWhereTheProjectWants(t *testing.T) {
+func TestER02_PersonalDataIsKeptWhereTheProjectWants(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	const event = `{"message":"mail to ann@example.com failed","user":{"email":"ann@example.com","ip_address":"198.51.100.9"},"extra":{"password":"hunter2"}}`
@@ -464,7 +464,7 @@ func TestWhatIsOldIsRemoved(t *testing.T) {
 	}
 }
 
-func TestNothingThatIsSentIsAFailure(t *testing.T) {
+func TestER01_NothingThatIsSentIsAFailure(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	k := w.enable(t)

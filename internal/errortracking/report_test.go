@@ -115,7 +115,7 @@ func TestAnErrorIsShownByWhatWasThrownLast(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptIsBounded(t *testing.T) {
+func TestER01_WhatIsKeptIsBounded(t *testing.T) {
 	t.Parallel()
 	frame := `{"function":"` + strings.Repeat("f", 600) + `","context_line":"` + strings.Repeat("x", 500) + `","lineno":3}`
 	frames := strings.Repeat(frame+",", 400) + frame
@@ -224,7 +224,7 @@ func TestWhatIsFoldedOnceIsFolded(t *testing.T) {
 	})
 }
 
-func TestSecretsAndAddressesAreTakenOut(t *testing.T) {
+func TestER02_SecretsAndAddressesAreTakenOut(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want, personal string }{
 		{"nothing to hide", "nothing to hide", ""},

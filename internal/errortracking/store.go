@@ -12,7 +12,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
+	"stithy/internal/owner"
 	"stithy/internal/platform/batch"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/ratelimit"
@@ -146,11 +148,18 @@ func within(happened, now time.Time) time.Time {
 	return happened.Truncate(time.Microsecond)
 }
 
-// write takes many events of one project in one transaction. The row of its settings is locked, so that nodes take turns and nobody waits in a circle.
+// write takes many events of one project in one transaction. The row of its settings is locked, so that nodes take turns and nobody waits in a circle;
+// the project before it, as its removal does. What comes for one that is gone, or switched off meanwhile, is dropped.
 func (s *Service) write(ctx context.Context, projectID int64, all []Occurrence) ([]struct{}, error) {
 	return make([]struct{}, len(all)), s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		if err := owner.Hold(ctx, tx, bus.Entity{Kind: bus.OfProject, ID: projectID}); err != nil {
+			if fault.Is(err, fault.NotFound) {
+				return nil
+			}
+			return err
+		}
 		have, err := postgres.Value[int](ctx, tx, sqlLockIntake, projectID)
-		if errors.Is(err, postgres.ErrNoRows) { // switched off meanwhile
+		if errors.Is(err, postgres.ErrNoRows) {
 			return nil
 		}
 		if err != nil {

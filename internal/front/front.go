@@ -84,7 +84,7 @@ func (f *Front) serve(w *recorder, r *http.Request, proxied bool) {
 	switch path := r.URL.Path; {
 	case len(path)+len(r.URL.RawPath) > maxPath:
 		w.text(http.StatusRequestURITooLong, "Request-URI Too Large")
-	case strings.HasPrefix(path, "/errortracking/") || strings.HasPrefix(path, "/api/v4/error_tracking/collector/"):
+	case strings.HasPrefix(path, "/errortracking/api/v1/projects/api/") || strings.HasPrefix(path, "/api/v4/error_tracking/collector/"):
 		f.Errors.ServeHTTP(w, r)
 	case strings.HasPrefix(path, "/api/v4/"):
 		f.API.ServeHTTP(w, r)

@@ -32,7 +32,7 @@ func newFront(log *bytes.Buffer, api http.HandlerFunc) *front.Front {
 	}
 	never := answering(http.StatusTeapot)
 	return &front.Front{
-		API: api, Docs: never, Avatars: never, Pages: never, OAuth: provider{answering(http.StatusNoContent)}, Title: "Svc", Metrics: telemetry.NewMetrics("test", "test"),
+		API: api, Docs: never, Avatars: never, Pages: never, Errors: answering(http.StatusCreated), OAuth: provider{answering(http.StatusNoContent)}, Title: "Svc", Metrics: telemetry.NewMetrics("test", "test"),
 		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), Clock: clock.System(),
 		Watchers: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Draining: make(chan struct{}),
 	}
@@ -122,6 +122,7 @@ func TestEachPathFindsItsDoor(t *testing.T) {
 	for path, want := range map[string]int{
 		"/api/v4/user": 202, "/api/v3/users": 410, "/api/v5/x": 404, "/api": 404, "/-/api": 418, "/-/api/users": 418,
 		"/uploads/-/system/user/avatar/1/a.png": 418, "/": 418, "/-/health": 200, "/-/liveness": 200, "/-/nothing": 418, "/ann/forge": 418,
+		"/errortracking/api/v1/projects/api/5/envelope/": 201, "/api/v4/error_tracking/collector/api/5/store": 201, "/errortracking/forge": 418,
 		"/oauth/token": 204, "/oauth/authorize": 418, "/.well-known/openid-configuration": 204,
 	} {
 		if w := get(f, path, nil); w.Code != want {
