@@ -19,6 +19,7 @@ import (
 	"stithy/internal/artifact"
 	"stithy/internal/audit"
 	"stithy/internal/board"
+	"stithy/internal/errortracking"
 	"stithy/internal/event"
 	"stithy/internal/group"
 	"stithy/internal/issue"
@@ -96,6 +97,7 @@ type Deps struct {
 	Notifications *notification.Service
 	Events        *event.Service
 	Audit         *audit.Service
+	Errors        *errortracking.Service
 }
 
 // Server serves the pages.
@@ -157,7 +159,7 @@ func (d Deps) areas() areas {
 		ci: ci.Deps{
 			Users: d.Users, Pipelines: d.Pipelines, Artifacts: d.Artifacts, Runners: d.Runners, Variables: d.Variables, Settings: d.Settings,
 		},
-		monitor: monitor.Deps{Users: d.Users, Alerts: d.Alerts},
+		monitor: monitor.Deps{Users: d.Users, Alerts: d.Alerts, Errors: d.Errors},
 		overview: overview.Deps{
 			Users: d.Users, Groups: d.Groups, Projects: d.Projects, Members: d.Members, Pipelines: d.Pipelines, Uploads: d.Uploads, Events: d.Events,
 		},

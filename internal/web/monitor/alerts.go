@@ -19,7 +19,6 @@ import (
 
 const (
 	alertsPerPage = 25
-	maxSearch     = 200
 	shownBytes    = 20_000 // of a payload, on its page
 )
 
@@ -91,14 +90,14 @@ var statusMarks = map[alert.Status]ui.Status{
 	alert.Ignored:      {Text: "Ignored", Tone: ui.Plain, Icon: ui.IconSkipped},
 }
 
-// part is a part of the list.
-type part struct {
+// alertPart is a part of the list.
+type alertPart struct {
 	value, title string
 	of           []alert.Status // none: all
 }
 
-// parts are in the order of their links.
-var parts = []part{
+// alertParts are in the order of their links.
+var alertParts = []alertPart{
 	{"", "Open", []alert.Status{alert.Triggered}}, {"acknowledged", "Acknowledged", []alert.Status{alert.Acknowledged}},
 	{"resolved", "Resolved", []alert.Status{alert.Resolved}}, {"ignored", "Ignored", []alert.Status{alert.Ignored}}, {"all", "All", nil},
 }
@@ -119,8 +118,8 @@ func showAlerts(x *request) error {
 		return err
 	}
 	body := alertsBody{Action: x.LinkTo(alertsPath), Search: search, Severities: severities(filter.Severity)}
-	chosen := parts[max(0, slices.IndexFunc(parts, func(p part) bool { return p.value == state }))]
-	for _, p := range parts {
+	chosen := alertParts[max(0, slices.IndexFunc(alertParts, func(p alertPart) bool { return p.value == state }))]
+	for _, p := range alertParts {
 		link := stateLink{Title: p.title, Here: p.value == chosen.value, URL: x.partOf(query, p)}
 		if len(p.of) == 1 {
 			link.Title += " " + counted(counts[p.of[0]])
@@ -140,7 +139,7 @@ func showAlerts(x *request) error {
 	if err != nil {
 		return err
 	}
-	if body.Alerts, err = x.rows(found.Items); err != nil {
+	if body.Alerts, err = x.alertRows(found.Items); err != nil {
 		return err
 	}
 	body.Pager = x.CursorPager(x.At(alertsPath), query, req, found.Next)
@@ -163,7 +162,7 @@ func showAlerts(x *request) error {
 }
 
 // partOf is the address of a part of the list, with the filters that are not empty.
-func (x *request) partOf(query url.Values, p part) page.URL {
+func (x *request) partOf(query url.Values, p alertPart) page.URL {
 	q := url.Values{}
 	for name, values := range query {
 		if values[0] != "" {
@@ -192,7 +191,7 @@ func severities(chosen *alert.Severity) []page.Choice {
 	return all
 }
 
-func (x *request) rows(alerts []alert.Alert) ([]alertRow, error) {
+func (x *request) alertRows(alerts []alert.Alert) ([]alertRow, error) {
 	people, err := x.assignees(alerts...)
 	if err != nil {
 		return nil, err
@@ -387,7 +386,7 @@ func whoDid(p alert.Past, people map[int64]user.Brief) string {
 	return "Somebody who left"
 }
 
-func setStatus(x *request) error {
+func setAlertStatus(x *request) error {
 	a, err := findAlert(x)
 	if err != nil {
 		return err

@@ -1,8 +1,9 @@
-// Package monitor is the pages about what runs: the alerts of a project, and where monitoring sends them.
+// Package monitor is the pages about programs while they run: the errors that they report, and the alerts of what watches them.
 package monitor
 
 import (
 	"stithy/internal/alert"
+	"stithy/internal/errortracking"
 	"stithy/internal/kit/access"
 	"stithy/internal/user"
 	"stithy/internal/web/page"
@@ -14,19 +15,30 @@ import (
 type Deps struct {
 	Users  *user.Service
 	Alerts *alert.Service
+	Errors *errortracking.Service
 }
 
 const (
 	alertsPath       = "alert_management"
 	integrationsPath = "settings/alert_integrations"
+	errorsPath       = "error_tracking"
+	settingsPath     = errorsPath + "/settings"
 )
 
 // ProjectPages are the pages about a project.
 func ProjectPages(d Deps) []projectpage.Page {
 	return []projectpage.Page{
+		{Route: "GET /-/error_tracking", Needs: access.ReadErrors, Do: d.do(showErrors), Nav: page.Nav{List: projectpage.Monitor, Title: "Errors"}},
+		{Route: "GET /-/error_tracking/settings", Needs: access.AdminErrorTracking, Do: d.do(showSettings)},
+		{Route: "POST /-/error_tracking/settings", Needs: access.AdminErrorTracking, Do: d.do(saveSettings)},
+		{Route: "POST /-/error_tracking/keys", Needs: access.AdminErrorTracking, Do: d.do(createKey)},
+		{Route: "POST /-/error_tracking/keys/{id}/delete", Needs: access.AdminErrorTracking, Do: d.do(deleteKey)},
+		{Route: "GET /-/error_tracking/{id}", Needs: access.ReadErrors, Do: d.do(showError)},
+		{Route: "POST /-/error_tracking/{id}", Needs: access.UpdateErrors, Do: d.do(setErrorStatus)},
+
 		{Route: "GET /-/" + alertsPath, Needs: access.ReadAlerts, Do: d.do(showAlerts), Nav: page.Nav{List: projectpage.Monitor, Title: "Alerts"}},
 		{Route: "GET /-/" + alertsPath + "/{id}/details", Needs: access.ReadAlerts, Do: d.do(showAlert)},
-		{Route: "POST /-/" + alertsPath + "/{id}/status", Needs: access.UpdateAlerts, Do: d.do(setStatus)},
+		{Route: "POST /-/" + alertsPath + "/{id}/status", Needs: access.UpdateAlerts, Do: d.do(setAlertStatus)},
 		{Route: "POST /-/" + alertsPath + "/{id}/incident", Needs: access.UpdateAlerts, Do: d.do(report)},
 		{Route: "POST /-/" + alertsPath + "/{id}/assign", Needs: access.UpdateAlerts, Do: d.do(assign)},
 
