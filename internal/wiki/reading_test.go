@@ -210,6 +210,10 @@ func TestTheTableOfContentsIsShort(t *testing.T) {
 	if got := contents(2_000); !strings.HasSuffix(got, " true") || strings.Count(got, "all/") > 1_000 {
 		t.Errorf("of very many: %.60s…%s", got, got[len(got)-20:])
 	}
+	w.commit(t, many("bulk")...)
+	if got := contents(5_000); !strings.HasSuffix(got, " true") || strings.Count(got, "all/")+strings.Count(got, "bulk/") > 1_000 {
+		t.Errorf("of two folders of very many: %d pages", strings.Count(got, " "))
+	}
 }
 
 // commit changes files of the project's wiki, as somebody may who pushes.

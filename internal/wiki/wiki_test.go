@@ -351,6 +351,11 @@ func TestAFileIsAttachedToAWiki(t *testing.T) {
 	w.As(t, w.root).Do(t, "PUT", "/application/settings", object{"max_attachment_size": 1}).WantStatus(t, http.StatusOK)
 	w.developer(t).Upload(t, "POST", w.at+"/attachments", "file", "a.png", make([]byte, 1<<20+1)).WantStatus(t, http.StatusRequestEntityTooLarge)
 	w.developer(t).Upload(t, "POST", w.at+"/attachments", "file", "a.png", make([]byte, 1<<20)).WantStatus(t, http.StatusCreated)
+	// A file is held in memory, whatever else files may be.
+	w.As(t, w.root).Do(t, "PUT", "/application/settings", object{"max_attachment_size": 100}).WantStatus(t, http.StatusOK)
+	if most := w.Wikis.MaxAttachment(); most != 25<<20 {
+		t.Errorf("a file may have %d bytes", most)
+	}
 }
 
 func TestManyBeginAWikiAtOnce(t *testing.T) {
