@@ -3295,6 +3295,8 @@ CREATE INDEX alerts_started ON public.alerts USING btree (project_id, started_at
 
 CREATE INDEX alerts_status ON public.alerts USING btree (project_id, status, started_at, id);
 
+CREATE INDEX audit_event_destinations_namespace ON public.audit_event_destinations USING btree (namespace_id, id);
+
 CREATE INDEX audit_events_created ON ONLY public.audit_events USING btree (created_at, id);
 
 CREATE INDEX audit_events_default_created_at_id_idx ON public.audit_events_default USING btree (created_at, id);
@@ -4117,6 +4119,12 @@ ALTER TABLE ONLY public.alerts
 
 ALTER TABLE ONLY public.alerts
     ADD CONSTRAINT alerts_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.audit_event_dead_letters
+    ADD CONSTRAINT audit_event_dead_letters_destination_id_fkey FOREIGN KEY (destination_id) REFERENCES public.audit_event_destinations(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.audit_event_destinations
+    ADD CONSTRAINT audit_event_destinations_namespace_id_fkey FOREIGN KEY (namespace_id) REFERENCES public.namespaces(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.avatars
     ADD CONSTRAINT avatars_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
