@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"stithy/internal/platform/failpoint"
+	"stithy/internal/platform/memory"
 )
 
 // Remove renames the repository away and deletes it. Doing it again changes nothing.
@@ -47,14 +48,9 @@ func (r *Repo) Remove(ctx context.Context) error {
 
 // forget drops what is known about a repository that is no more.
 func (r *Repo) forget() {
-	key := r.cacheKey()
 	r.store.pool.drop(r.poolKey())
-	r.store.packs.drop(key)
-	for k := range r.store.cache.Keys() {
-		if k.repo == key {
-			r.store.cache.Invalidate(k)
-		}
-	}
+	r.store.packs.drop(r.cacheKey())
+	r.store.cache.Forget(func(k memory.Key) bool { return k.Place == r.key.Storage && k.Path == r.key.Path })
 }
 
 // Copy makes this repository a copy of another: branches and tags, or all refs; objects on the same file system are hard

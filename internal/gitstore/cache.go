@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/maypok86/otter/v2"
+	"stithy/internal/platform/memory"
 )
 
 // caches are what a store keeps in memory besides objects. All of it follows from object ids. The repository is part of
@@ -35,27 +35,24 @@ func openCaches(c Config) (caches, error) {
 }
 
 // resultCache keeps what was computed from objects, which never changes. It is bounded by bytes.
-type resultCache[V any] = otter.Cache[cacheKey, V]
+type resultCache[V any] = memory.Cache[V]
 
-type cacheKey struct {
-	repo Key
-	text string
+// within is the key of something of a repository.
+func (k Key) within(name string) memory.Key {
+	return memory.Key{Place: k.Storage, Path: k.Path, Name: name}
 }
 
 // overhead is about how many bytes a result costs besides its content.
 const overhead = 300
 
 func newResultCache[V any](limit uint64, size func(V) int) *resultCache[V] {
-	return otter.Must(&otter.Options[cacheKey, V]{
-		MaximumWeight: limit,
-		Weigher:       func(k cacheKey, v V) uint32 { return uint32(overhead + len(k.text) + size(v)) },
-	})
+	return memory.New(limit, func(k memory.Key, v V) uint32 { return uint32(overhead + len(k.Name) + size(v)) })
 }
 
 // remember computes a result once. Results from a quarantine are not kept: its push may be refused.
 func remember[V any](r *Repo, cache *resultCache[V], text string, compute func() (V, error)) (V, error) {
-	key := cacheKey{r.key, text}
-	if v, known := cache.GetIfPresent(key); known {
+	key := r.key.within(text)
+	if v, known := cache.Get(key); known {
 		return v, nil
 	}
 	v, err := compute()

@@ -321,7 +321,7 @@ func (r *Repo) CommitStats(ctx context.Context, ids []OID) ([]Stats, error) {
 	counted := make(map[OID]Stats, len(ids))
 	var missing []OID
 	for _, id := range ids {
-		if stats, known := r.store.stats.GetIfPresent(cacheKey{r.key, string(id)}); known {
+		if stats, known := r.store.stats.Get(r.key.within(string(id))); known {
 			counted[id] = stats
 		} else {
 			missing = append(missing, id)
@@ -363,7 +363,7 @@ func (r *Repo) countLines(ctx context.Context, ids []OID, counted map[OID]Stats)
 	}
 	if r.quarantine == (Quarantine{}) {
 		for _, id := range ids {
-			r.store.stats.Set(cacheKey{r.key, string(id)}, counted[id])
+			r.store.stats.Set(r.key.within(string(id)), counted[id])
 		}
 	}
 	return nil

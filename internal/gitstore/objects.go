@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/maypok86/otter/v2"
+	"stithy/internal/platform/memory"
 )
 
 // How large objects may be that are held in memory whole.
@@ -25,21 +25,13 @@ const (
 // cacheSize is what parsed commits, tags and trees of all repositories may use, in bytes.
 const cacheSize = 64 << 20
 
-type objectKey struct {
-	repo string
-	id   OID
-}
-
 // cache keeps parsed objects: *Commit, *Tag and tree. An id always means the same content, so nothing is ever stale;
 // the repository is part of the key, so that nobody reads an object of another one. Objects in a quarantine may be
 // refused yet, and are not kept.
-type cache = otter.Cache[objectKey, any]
+type cache = memory.Cache[any]
 
 func newCache() *cache {
-	return otter.Must(&otter.Options[objectKey, any]{
-		MaximumWeight: cacheSize,
-		Weigher:       func(_ objectKey, value any) uint32 { return weigh(value) },
-	})
+	return memory.New(cacheSize, func(_ memory.Key, value any) uint32 { return weigh(value) })
 }
 
 func weigh(value any) uint32 {
@@ -62,12 +54,12 @@ func weigh(value any) uint32 {
 func (r *Repo) cacheKey() string { return r.key.Storage + "/" + r.key.Path }
 
 func (r *Repo) cached(id OID) (any, bool) {
-	return r.store.cache.GetIfPresent(objectKey{r.cacheKey(), id})
+	return r.store.cache.Get(r.key.within(string(id)))
 }
 
 func (r *Repo) keep(id OID, value any) {
 	if r.quarantine == (Quarantine{}) {
-		r.store.cache.Set(objectKey{r.cacheKey(), id}, value)
+		r.store.cache.Set(r.key.within(string(id)), value)
 	}
 }
 
@@ -79,7 +71,7 @@ func (r *Repo) Stat(ctx context.Context, id OID) (o Object, err error) {
 	if id == EmptyTree {
 		return Object{ID: id, Kind: TreeKind}, nil
 	}
-	if size, known := r.store.blobs.GetIfPresent(cacheKey{r.key, string(id)}); known {
+	if size, known := r.store.blobs.Get(r.key.within(string(id))); known {
 		return Object{ID: id, Kind: BlobKind, Size: size}, nil
 	}
 	err = r.batch(ctx, func(b *batch) error {
@@ -90,7 +82,7 @@ func (r *Repo) Stat(ctx context.Context, id OID) (o Object, err error) {
 		return err
 	})
 	if err == nil && o.Kind == BlobKind && r.quarantine == (Quarantine{}) {
-		r.store.blobs.Set(cacheKey{r.key, string(id)}, o.Size)
+		r.store.blobs.Set(r.key.within(string(id)), o.Size)
 	}
 	return o, err
 }

@@ -117,7 +117,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 // Close ends the pooled processes.
 func (s *Store) Close() error {
 	s.pool.close()
-	s.cache.StopAllGoroutines()
+	s.cache.Close()
 	return nil
 }
 

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
 	"stithy/internal/gitstore"
 	"stithy/internal/group"
 	"stithy/internal/issue"
@@ -25,6 +23,7 @@ import (
 	"stithy/internal/milestone"
 	"stithy/internal/platform/deps"
 	"stithy/internal/platform/fairshare"
+	"stithy/internal/platform/memory"
 	"stithy/internal/project"
 	"stithy/internal/repository"
 	"stithy/internal/upload"
@@ -46,7 +45,7 @@ type Deps struct {
 // Service renders texts.
 type Service struct {
 	deps  Deps
-	kept  *otter.Cache[string, *markdown.Document]
+	kept  *memory.Cache[*markdown.Document]
 	slots *fairshare.Slots
 	base  string
 }
@@ -65,12 +64,12 @@ const keep = 8 << 10
 func New(d Deps) *Service {
 	s := &Service{deps: deps.Complete(d), base: strings.TrimSuffix(d.ExternalURL.String(), "/")}
 	s.slots = fairshare.New(2*runtime.GOMAXPROCS(0), math.MaxInt)
-	s.kept = otter.Must(&otter.Options[string, *markdown.Document]{MaximumWeight: keep, Weigher: weigh})
+	s.kept = memory.New(keep, weigh)
 	return s
 }
 
-func weigh(key string, d *markdown.Document) uint32 {
-	n := len(key) + 200
+func weigh(key memory.Key, d *markdown.Document) uint32 {
+	n := len(key.Name) + 200
 	for _, piece := range d.Pieces {
 		n += len(piece) + 100
 	}
@@ -106,7 +105,7 @@ func (s *Service) Plain(ctx context.Context, text string) (string, error) {
 // document is a text that was rendered, now or before.
 func (s *Service) document(ctx context.Context, text string) (*markdown.Document, error) {
 	key := markdown.Digest(text)
-	if d, ok := s.kept.GetIfPresent(key); ok {
+	if d, ok := s.kept.Get(memory.Key{Name: key}); ok {
 		return d, nil
 	}
 	if len(text) > quick {
@@ -120,7 +119,7 @@ func (s *Service) document(ctx context.Context, text string) (*markdown.Document
 	}
 	d, err := markdown.Render(ctx, text)
 	if err == nil {
-		s.kept.Set(key, d)
+		s.kept.Set(memory.Key{Name: key}, d)
 	}
 	return d, err
 }
