@@ -9,7 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/group"
+	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
+	"stithy/internal/owner"
 	"stithy/internal/platform/batch"
 	"stithy/internal/platform/postgres"
 )
@@ -86,7 +88,11 @@ func (s *Service) store(ctx context.Context, projectID int64, deliveries []deliv
 	return out, err
 }
 
+// storeIn holds the project before its counter, as the removal of a project does.
 func (s *Service) storeIn(ctx context.Context, tx pgx.Tx, projectID int64, deliveries []delivery) ([]outcome, error) {
+	if err := owner.Hold(ctx, tx, bus.Entity{Kind: bus.OfProject, ID: projectID}); err != nil {
+		return nil, err
+	}
 	last, err := postgres.Value[int32](ctx, tx, sqlHoldCounter, projectID)
 	if err != nil {
 		return nil, gone.Translate(err)

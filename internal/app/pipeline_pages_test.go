@@ -118,7 +118,7 @@ func TestAPipelineIsShownAndSteeredOnItsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"Say what happens", "on a page, ", ann.Name + " · ", "No runner serves this project", "It waits for compile, which waits for a runner", "docker",
+		"Say what happens", "on a page, ", ann.Name, "No runner serves this project", "It waits for compile, which waits for a runner", "docker",
 		"<desc", `aria-label="lint: Pending"`, `data-live="3"`, fmt.Sprintf("/house/hidden/-/jobs/%d", d.jobID(t, id, "unit")),
 	} {
 		if !s.says(want) {

@@ -151,8 +151,9 @@ func (s *Service) handleStore(ctx context.Context, call intakeCall) (httpapi.Emp
 
 // take has the events of a request counted and kept, within the quota of their project. Who shows a key that is none is not listened to.
 func (s *Service) take(ctx context.Context, call intakeCall, within func(packed) (string, error), read func(io.Reader) ([]*Report, error)) error {
-	in, err := Intake{}, error(nil)
+	var in Intake
 	if call.Params.Key != "" {
+		var err error
 		if in, err = s.admit(ctx, call, call.Params.Key); err != nil {
 			return err
 		}

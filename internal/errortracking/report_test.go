@@ -76,7 +76,8 @@ func TestAnEventIsNamedByItsIDOrByWhatItSays(t *testing.T) {
 	if of, err := parse([]byte(`{}`), "5d9b0c1a7e3f4a2b8c6d1e2f3a4b5c6d"); err != nil || of.ID != plain.ID {
 		t.Error("the id of the envelope is not taken", err)
 	}
-	if read(t, `{"message":"a"}`).ID != read(t, `{"message":"a"}`).ID || read(t, `{"message":"a"}`).ID == read(t, `{"message":"b"}`).ID {
+	a, same, b := read(t, `{"message":"a"}`), read(t, `{"message":"a"}`), read(t, `{"message":"b"}`)
+	if a.ID != same.ID || a.ID == b.ID {
 		t.Error("without an id it is not what was sent that counts")
 	}
 	for _, bad := range []string{`{"event_id":"x"}`, `{"event_id":"5d9b"}`, `[]`, `null`, `5`, `{"a"`, `{} {}`, ``} {
@@ -145,9 +146,9 @@ func FuzzEvent(f *testing.F) {
 			}
 			return
 		}
-		print := fingerprint(r)
+		mark := fingerprint(r)
 		again, err := parse(text, "")
-		if err != nil || fingerprint(again) != print || again.ID != r.ID {
+		if err != nil || fingerprint(again) != mark || again.ID != r.ID {
 			t.Fatal("the same event is another error", err)
 		}
 		scrubber{}.scrub(r)

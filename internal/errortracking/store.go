@@ -297,7 +297,7 @@ func (w *writing) count(ctx context.Context, groups []*group) error {
 func (w *writing) update(b *pgx.Batch, g *group) {
 	status, regressed := g.row.Status, false
 	for _, o := range g.events {
-		again := false
+		var again bool
 		status, again = afterEvent(status, g.row.ResolvedAt, o.HappenedAt)
 		regressed = regressed || again
 	}

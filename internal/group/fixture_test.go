@@ -43,7 +43,9 @@ func newFixture(t *testing.T, options ...coretest.Option) *fixture {
 	bus.On(w.bus, w.groups.OnUserUpdated)
 	bus.On(w.bus, w.groups.OnUserLeaving)
 	bus.On(w.bus, w.groups.OnUserRemoving)
-	w.bus.OnAny(audit.New(audit.Deps{DB: w.db, Box: c.Box, Settings: c.Settings, Owners: c.Owners, Clock: w.clock, Log: c.Log}).Record)
+	w.bus.OnAny(audit.New(audit.Deps{
+		DB: w.db, Bus: c.Bus, Queue: c.Queue, Box: c.Box, Outbound: c.Outbound, Settings: c.Settings, Owners: c.Owners, Clock: w.clock, Log: c.Log,
+	}).Record)
 	w.client = httpapitest.Serve(t, append(w.groups.Endpoints(), w.users.Endpoints()...)...)
 	w.root = usertest.New(t, w.db, usertest.Named("root"), usertest.Admin())
 	grouptest.Personal(t, w.db, w.root)

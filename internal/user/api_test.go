@@ -37,7 +37,9 @@ func newFixture(t *testing.T) *fixture {
 	c := coretest.New(t, coretest.Clock(clock.System()), func(d *core.Deps) { d.Log = slog.New(slog.NewTextHandler(w.log, nil)) })
 	w.db, w.users, w.queue = c.DB, c.Users, c.Queue
 	w.users.Register(c.Registry)
-	c.Bus.OnAny(audit.New(audit.Deps{DB: w.db, Box: c.Box, Settings: c.Settings, Owners: c.Owners, Clock: c.Clock, Log: c.Log}).Record)
+	c.Bus.OnAny(audit.New(audit.Deps{
+		DB: w.db, Bus: c.Bus, Queue: c.Queue, Box: c.Box, Outbound: c.Outbound, Settings: c.Settings, Owners: c.Owners, Clock: c.Clock, Log: c.Log,
+	}).Record)
 	w.client = httpapitest.Serve(t, w.users.Endpoints()...)
 	w.root = usertest.New(t, w.db, usertest.Named("root"), usertest.Admin())
 	return w

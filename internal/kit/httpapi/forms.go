@@ -48,11 +48,13 @@ func bare(items any) (any, error) {
 	if !v.Type().Elem().Implements(reflect.TypeFor[either]()) {
 		return items, nil
 	}
-	forms, err := make([]any, v.Len()), error(nil)
+	forms := make([]any, v.Len())
 	for i := range forms {
-		if forms[i], err = formOf(v.Index(i).Interface().(either)); err != nil {
+		form, err := formOf(v.Index(i).Interface().(either))
+		if err != nil {
 			return nil, err
 		}
+		forms[i] = form
 	}
 	return forms, nil
 }

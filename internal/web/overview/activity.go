@@ -133,7 +133,7 @@ func showPersonActivity(x *request) error {
 // personOf finds whose activity is asked for. Strangers who find nobody may sign in.
 func personOf(x *request) (*user.User, error) {
 	var u *user.User
-	err := error(fault.New(fault.NotFound))
+	err := fault.New(fault.NotFound)
 	if x.deps.Events.KnowsPeople(x.Actor) {
 		u, err = x.deps.Users.FindByUsername(x.Context(), x.R.PathValue("username"))
 	}

@@ -105,8 +105,6 @@ func (s screen) says(texts ...string) bool {
 	return true
 }
 
-func (s screen) leads() string { return s.Header().Get("Location") }
-
 func (b *browser) get(target string, headers ...string) screen {
 	b.t.Helper()
 	r := httptest.NewRequest(http.MethodGet, target, nil)

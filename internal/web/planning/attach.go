@@ -17,7 +17,7 @@ func fileField(x *request, id string) []page.Field {
 	}
 	return []page.Field{{
 		Name: "file", As: id, Label: "Attach a file", Type: page.File,
-		Hint: fmt.Sprintf("Up to %s. It is added to the end of the text: pictures are shown, other files become a link.", sizeOf(x.deps.Uploads.MaxSize())),
+		Hint: fmt.Sprintf("Up to %s. It goes to the end of the text: pictures are shown, other files become a link.", sizeOf(x.deps.Uploads.MaxSize())),
 	}}
 }
 
