@@ -328,7 +328,7 @@ func (f *forge) mailed() string {
 // pages are all that people can look at.
 func (f *forge) pages() []page {
 	const own = "/-/user_settings/"
-	return append(slices.Concat(f.applicationPages(), f.pipelinePages(), f.jobPages(), f.planningPages(), f.wikiPages(), f.snippetPages(), f.alertPages(), f.activityPages()), []page{
+	return append(slices.Concat(f.applicationPages(), f.pipelinePages(), f.jobPages(), f.planningPages(), f.wikiPages(), f.snippetPages(), f.alertPages(), f.errorPages(), f.activityPages()), []page{
 		{Name: "sign-in", Path: "/users/sign_in", Small: true},
 		{Name: "sign-in-refused", Path: "/users/sign_in", Send: "user[password]", Text: "a wrong one", Fill: fields{"user[login]": "ada"}, Status: http.StatusUnauthorized},
 		{Name: "second-factor", Path: "/users/sign_in/second_factor", As: "half"},

@@ -23,7 +23,7 @@ import (
 )
 
 // entriesPerPage is how many discussions and changes a page of an issue shows.
-const entriesPerPage = 14
+const entriesPerPage = 13
 
 // entry is one entry of the timeline: a discussion, which is a note and its replies, or one line about a change.
 type entry struct {
