@@ -357,16 +357,22 @@ func TestSendersAtOnceSendEachEventOnce(t *testing.T) {
 	d := w.stream(t, w.root, ofInstance, r, nil)
 	w.record(t, w.root, w.ofGroup(), "first", "second")
 	w.seal(t)
-	r.answering(func(http.ResponseWriter, *http.Request) bool { time.Sleep(50 * time.Millisecond); return true })
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			if err := w.Audit.Deliver(t.Context(), d.ID); err != nil {
-				t.Error(err)
-			}
-		})
+	arrived, hold := make(chan struct{}, 4), make(chan struct{})
+	r.answering(func(http.ResponseWriter, *http.Request) bool { arrived <- struct{}{}; <-hold; return true })
+	var first sync.WaitGroup
+	first.Go(func() {
+		if err := w.Audit.Deliver(t.Context(), d.ID); err != nil {
+			t.Error(err)
+		}
+	})
+	<-arrived
+	for range 3 { // while the first one sends
+		if err := w.Audit.Deliver(t.Context(), d.ID); err != nil {
+			t.Error(err)
+		}
 	}
-	all.Wait()
+	close(hold)
+	first.Wait()
 	if diff := cmp.Diff([]string{"first", "second"}, r.took()); diff != "" {
 		t.Error(diff)
 	}
