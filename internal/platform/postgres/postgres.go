@@ -101,14 +101,18 @@ func (db *DB) Close() { db.pool.Close() }
 // One reads the only row of a query into a struct whose fields match the columns by name, both ways.
 // It returns [ErrNoRows] when there is no row.
 func One[T any](ctx context.Context, q Querier, sql string, args ...any) (T, error) {
-	rows, _ := q.Query(ctx, sql, args...) // the error comes back from collecting
-	return pgx.CollectExactlyOneRow(rows, toStruct[T](rows, sql))
+	var row T
+	rows, _ := q.Query(ctx, sql, args...) // the error comes back from reading
+	err := readStruct(rows, sql, &row)
+	return row, err
 }
 
 // All reads every row of a query into structs whose fields match the columns by name, both ways.
 func All[T any](ctx context.Context, q Querier, sql string, args ...any) ([]T, error) {
+	all := []T{}
 	rows, _ := q.Query(ctx, sql, args...)
-	return pgx.CollectRows(rows, toStruct[T](rows, sql))
+	err := readStructs(rows, sql, &all)
+	return all, err
 }
 
 // Value reads the only row of a query of one column. It returns [ErrNoRows] when there is no row.
@@ -125,9 +129,9 @@ func Values[T any](ctx context.Context, q Querier, sql string, args ...any) ([]T
 
 // Queue adds a query to a batch, whose rows are read into structs like those of [All] when the results are closed.
 func Queue[T any](b *pgx.Batch, into *[]T, sql string, args ...any) {
-	b.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
-		*into, err = pgx.CollectRows(rows, toStruct[T](rows, sql))
-		return err
+	b.Queue(sql, args...).Query(func(rows pgx.Rows) error {
+		*into = []T{}
+		return readStructs(rows, sql, into)
 	})
 }
 

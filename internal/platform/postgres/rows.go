@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -32,25 +33,57 @@ type shapeKey struct {
 // maxShapes is as many as there are statements that a connection keeps prepared.
 const maxShapes = 512
 
-// toStruct reads rows into structs whose fields match the columns by name, both ways.
-func toStruct[T any](rows pgx.Rows, sql string) pgx.RowToFunc[T] {
+// readStructs appends every row to a slice of structs whose fields match the columns by name, both ways. It is one function for all types: compiled for
+// each, it would be a megabyte of the program.
+func readStructs(rows pgx.Rows, sql string, slice any) error {
+	defer rows.Close()
+	all := reflect.ValueOf(slice).Elem()
 	var s *shape
-	return func(row pgx.CollectableRow) (T, error) {
-		var value T
+	for n := 0; rows.Next(); n++ {
 		if s == nil {
 			var err error
-			if s, err = shapeOf(rows.Conn(), shapeKey{sql, reflect.TypeFor[T]()}, row.FieldDescriptions()); err != nil {
-				return value, err
+			if s, err = shapeOf(rows.Conn(), shapeKey{sql, all.Type().Elem()}, rows.FieldDescriptions()); err != nil {
+				return err
 			}
 		}
-		into, raw := reflect.ValueOf(&value).Elem(), row.RawValues()
-		for i, c := range s.columns {
-			if err := c.plan.Scan(raw[i], into.FieldByIndex(c.field).Addr().Interface()); err != nil {
-				return value, fmt.Errorf("reading column %s: %w", row.FieldDescriptions()[i].Name, err)
-			}
+		all.Grow(1)
+		all.SetLen(n + 1)
+		if err := s.read(rows, all.Index(n)); err != nil {
+			return err
 		}
-		return value, nil
 	}
+	return rows.Err()
+}
+
+// readStruct reads the only row into a struct.
+func readStruct(rows pgx.Rows, sql string, into any) error {
+	defer rows.Close()
+	if !rows.Next() {
+		return cmp.Or(rows.Err(), ErrNoRows)
+	}
+	row := reflect.ValueOf(into).Elem()
+	s, err := shapeOf(rows.Conn(), shapeKey{sql, row.Type()}, rows.FieldDescriptions())
+	if err != nil {
+		return err
+	}
+	if err := s.read(rows, row); err != nil {
+		return err
+	}
+	if rows.Next() {
+		return pgx.ErrTooManyRows
+	}
+	return rows.Err()
+}
+
+// read reads the row at which rows stand.
+func (s *shape) read(rows pgx.Rows, into reflect.Value) error {
+	raw := rows.RawValues()
+	for i, c := range s.columns {
+		if err := c.plan.Scan(raw[i], into.FieldByIndex(c.field).Addr().Interface()); err != nil {
+			return fmt.Errorf("reading column %s: %w", rows.FieldDescriptions()[i].Name, err)
+		}
+	}
+	return nil
 }
 
 func shapeOf(conn *pgx.Conn, key shapeKey, described []pgconn.FieldDescription) (*shape, error) {
