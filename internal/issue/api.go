@@ -132,6 +132,12 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 			Route: "POST " + one + "/unsubscribe", Needs: access.SubscribeToIssues, Status: http.StatusCreated, Summary: "Unsubscribe from an issue.",
 			Note: "304 when one is not subscribed.",
 		}, s.handleSubscribe(false)),
+		httpapi.On(httpapi.Spec{
+			Route: "GET " + one + "/user_agent_detail", Needs: access.Administer, Summary: "Show what an issue was made with.",
+			Note: "404 where that is not known.",
+		}, func(ctx context.Context, a access.Actor, in Ref) (Placed, error) {
+			return s.findPlaced(ctx, a, access.ReadIssues, in.ID, in.IssueIID)
+		}, s.handleAgent),
 		On(s, httpapi.Spec{Route: "GET " + one + "/time_stats", Needs: access.ReadIssues, Summary: "Show how long an issue takes and took."}, s.handleTime),
 		On(s, httpapi.Spec{Route: "POST " + one + "/time_estimate", Needs: access.PlanIssues, Summary: "Say how long an issue takes."}, s.handleEstimate),
 		On(s, httpapi.Spec{Route: "POST " + one + "/reset_time_estimate", Needs: access.PlanIssues, Summary: "Forget how long an issue takes."}, s.handleResetEstimate),
@@ -222,7 +228,7 @@ func (s *Service) handleCreate(ctx context.Context, call httpapi.Call[*project.P
 	d := Draft{
 		Title: p.Title, Description: p.Description.Ptr(), Type: Type(p.IssueType.Or("")), Confidential: p.Confidential.Or(false),
 		DiscussionLocked: p.DiscussionLocked.Ptr(), Labels: p.Labels.Or(nil), MilestoneID: p.MilestoneID.Ptr(), DueDate: day(p.DueDate.Or("")),
-		Weight: p.Weight.Ptr(), IID: max(p.IID, 0), CreatedAt: p.CreatedAt.Ptr(),
+		Weight: p.Weight.Ptr(), IID: max(p.IID, 0), CreatedAt: p.CreatedAt.Ptr(), UserAgent: call.Header("User-Agent"),
 	}
 	d.AssigneeIDs, _ = p.assignees()
 	i, err := s.Create(ctx, call.Actor, call.Subject, d)
@@ -363,6 +369,18 @@ func (s *Service) handleSubscribe(on bool) func(context.Context, httpapi.Call[Pl
 
 func (s *Service) handleTime(_ context.Context, call httpapi.Call[Placed, Ref]) (timeForm, error) {
 	return s.timeForm(call.Subject.Issue), nil
+}
+
+// agentForm is what an issue was made with.
+type agentForm struct {
+	UserAgent        string `json:"user_agent"`
+	IPAddress        string `json:"ip_address"`
+	AkismetSubmitted bool   `json:"akismet_submitted"` // nothing is sent anywhere
+}
+
+func (s *Service) handleAgent(ctx context.Context, call httpapi.Call[Placed, Ref]) (agentForm, error) {
+	a, err := s.Agent(ctx, call.Subject.Issue.ID)
+	return agentForm{UserAgent: a.UserAgent, IPAddress: a.IPAddress}, err
 }
 
 type durationParams struct {

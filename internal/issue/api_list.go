@@ -24,7 +24,11 @@ type matchParams struct {
 	AuthorUsername   httpapi.Opt[string]   `param:"author_username" doc:"Only issues of the author with this name"`
 	AssigneeID       httpapi.Opt[string]   `param:"assignee_id" doc:"Only issues that are given to this person; None, Any"`
 	AssigneeUsername httpapi.Opt[[]string] `param:"assignee_username" split:"comma" doc:"Only issues that are given to the person with this name"`
-	Weight           httpapi.Opt[int]      `param:"weight" doc:"Only issues of this weight"`
+	Weight           httpapi.Opt[string]   `param:"weight" doc:"Only issues of this weight; None, Any"`
+	HealthStatus     httpapi.Opt[string]   `param:"health_status" doc:"Only issues of which this is said: on_track, needs_attention or at_risk; None, Any"`
+	EpicID           httpapi.Opt[string]   `param:"epic_id" doc:"There are no epics: None for all issues, anything else for none"`
+	IterationID      httpapi.Opt[string]   `param:"iteration_id" doc:"There are no iterations: None for all issues, anything else for none"`
+	IterationTitle   httpapi.Opt[string]   `param:"iteration_title" doc:"There are no iterations: no issue has one of this title"`
 }
 
 // validate wants one name for one thing. wrap is how a name is written in a refusal.
@@ -37,18 +41,33 @@ func (p matchParams) validate(wrap func(string) string) (texts []string) {
 	exclusive("milestone", p.Milestone.Given, "milestone_id", p.MilestoneID.Given)
 	exclusive("author_id", p.AuthorID.Given, "author_username", p.AuthorUsername.Given)
 	exclusive("assignee_id", p.AssigneeID.Given, "assignee_username", p.AssigneeUsername.Given)
+	exclusive("iteration_id", p.IterationID.Given, "iteration_title", p.IterationTitle.Given)
 	if id := p.MilestoneID.Or(""); id != "" && !slices.Contains([]string{"None", "Any", "Upcoming", "Started"}, id) {
 		texts = append(texts, wrap("milestone_id")+" does not have a valid value")
 	}
-	if id := strings.ToLower(p.AssigneeID.Or("")); id != "" && id != "none" && id != "any" {
-		if _, err := strconv.ParseUint(id, 10, 63); err != nil {
-			texts = append(texts, wrap("assignee_id")+" should be an integer, none, or any, however got "+p.AssigneeID.Value)
+	number := func(name, value string) {
+		if value == "" || isPresence(value) {
+			return
 		}
+		if _, err := strconv.ParseUint(value, 10, 63); err != nil {
+			texts = append(texts, wrap(name)+" should be an integer, none, or any, however got "+value)
+		}
+	}
+	number("assignee_id", p.AssigneeID.Or(""))
+	number("weight", p.Weight.Or(""))
+	if health := p.HealthStatus.Or(""); health != "" && !isPresence(health) && !slices.Contains([]string{"on_track", "needs_attention", "at_risk"}, health) {
+		texts = append(texts, wrap("health_status")+" does not have a valid value")
 	}
 	return texts
 }
 
 var presences = map[string]Presence{"none": None, "any": Any, "upcoming": Upcoming, "started": Started}
+
+// isPresence reports whether a text is None or Any.
+func isPresence(text string) bool {
+	here := presences[strings.ToLower(text)]
+	return here == None || here == Any
+}
 
 const (
 	maxNames      = 100
@@ -57,7 +76,20 @@ const (
 
 // match finds out whom names mean. only is whether the list holds what matches, or what does not.
 func (s *Service) match(ctx context.Context, p matchParams, only bool) (m Match, err error) {
-	m.IIDs, m.Weight = p.IIDs, p.Weight.Ptr()
+	m.IIDs = p.IIDs
+	if text := p.Weight.Or(""); isPresence(text) {
+		m.Weighed = presences[strings.ToLower(text)]
+	} else if n, err := strconv.Atoi(text); err == nil {
+		m.Weight = &n
+	}
+	if text := p.HealthStatus.Or(""); isPresence(text) {
+		m.HealthSaid = presences[strings.ToLower(text)]
+	} else {
+		m.Health = text
+	}
+	for _, id := range []string{p.EpicID.Or(""), p.IterationID.Or(""), p.IterationTitle.Or("")} {
+		m.NobodyKnown = m.NobodyKnown || (only && id != "" && !strings.EqualFold(id, "none"))
+	}
 	for _, name := range p.Labels.Or(nil) {
 		if here := presences[strings.ToLower(name)]; here == None || here == Any {
 			m.Label, m.Labels = here, nil
@@ -131,7 +163,7 @@ func (s *Service) people(ctx context.Context, names []string) (ids []int64, err 
 // filterParams are those of lists and counts alike.
 type filterParams struct {
 	matchParams
-	Not           matchParams            `param:"not" doc:"Leave out issues that match any of these: labels, milestone, milestone_id, iids, author_id, author_username, assignee_id, assignee_username, weight"`
+	Not           matchParams            `param:"not" doc:"Leave out issues that match any of these: labels, milestone, milestone_id, iids, author_id, author_username, assignee_id, assignee_username, weight, health_status"`
 	State         string                 `param:"state" enum:"opened,closed,all" default:"all" doc:"Only issues in this state"`
 	Scope         string                 `param:"scope" enum:"created_by_me,created-by-me,assigned_to_me,assigned-to-me,all" doc:"Whose issues"`
 	Search        string                 `param:"search" doc:"Only issues whose title or description holds this"`
@@ -142,7 +174,8 @@ type filterParams struct {
 	UpdatedBefore httpapi.Opt[time.Time] `param:"updated_before" doc:"Only issues that were last changed by then"`
 	DueDate       string                 `param:"due_date" enum:"0,any,today,tomorrow,overdue,week,month,next_month_and_previous_two_weeks," doc:"Only issues that are due then; 0 for those without a date"`
 	Confidential  httpapi.Opt[bool]      `param:"confidential" doc:"Only issues that are confidential, or that are not"`
-	IssueType     string                 `param:"issue_type" enum:"issue,incident,test_case,task" doc:"Only issues of this type"`
+	IssueType     []string               `param:"issue_type" split:"comma" enum:"issue,incident,test_case,task,requirement" doc:"Only issues of one of these types"`
+	Types         []string               `param:"type" split:"comma" enum:"issue,incident,test_case,task,requirement,ISSUE,INCIDENT,TEST_CASE,TASK,REQUIREMENT" doc:"The same as issue_type"`
 	MyReaction    string                 `param:"my_reaction_emoji" doc:"Only issues that one gave this emoji; None for those that one gave none, Any for those that one gave some"`
 	NonArchived   httpapi.Opt[bool]      `param:"non_archived" doc:"Only issues of projects that are not archived"`
 }
@@ -159,7 +192,12 @@ func (p filterParams) Validate() []string {
 func (s *Service) filter(ctx context.Context, a access.Actor, p filterParams, own string, archived bool) (f Filter, err error) {
 	f = Filter{
 		Search: p.Search, CreatedAfter: p.CreatedAfter.Ptr(), CreatedBefore: p.CreatedBefore.Ptr(), UpdatedAfter: p.UpdatedAfter.Ptr(),
-		UpdatedBefore: p.UpdatedBefore.Ptr(), Due: p.DueDate, Confidential: p.Confidential.Ptr(), Type: Type(p.IssueType), NonArchived: p.NonArchived.Or(!archived),
+		UpdatedBefore: p.UpdatedBefore.Ptr(), Due: p.DueDate, Confidential: p.Confidential.Ptr(), NonArchived: p.NonArchived.Or(!archived),
+	}
+	for _, name := range slices.Concat(p.IssueType, p.Types) {
+		if t := Type(strings.ToLower(name)); !slices.Contains(f.Types, t) {
+			f.Types = append(f.Types, t)
+		}
 	}
 	for where := range strings.SplitSeq(p.In, ",") {
 		f.InTitle, f.InDescription = f.InTitle || where == "title", f.InDescription || where == "description"

@@ -25,6 +25,7 @@ type Commands struct {
 
 	parsed  []parsedCommand
 	allowed []parsedCommand
+	missing []string // labels that commands name and that are not there
 }
 
 // Command is a quick action that a package above this one adds.
@@ -169,12 +170,13 @@ func (c *Commands) NothingElse(rest string) bool {
 type Outcome struct {
 	Changes CommandsForm
 	Summary []string
-	Done    int // how many were done
+	Done    int      // how many were done
+	Missing []string // labels that they name and that are not there
 }
 
 // Run does the allowed commands, each as far as it can be done: what fails is told and leaves nothing behind.
 func (c *Commands) Run(ctx context.Context, tx pgx.Tx, i *Issue) (Outcome, error) {
-	var out Outcome
+	out := Outcome{Missing: c.missing}
 	i, err := c.change(ctx, tx, i, &out)
 	if err != nil {
 		return out, err
@@ -298,16 +300,20 @@ func (c *Commands) applyToNew(ctx context.Context, tx pgx.Tx, i *Issue) error {
 	return c.s.apply(ctx, tx, c.by, c.at.Project, i, change, labels, true)
 }
 
-// finish runs, for a new issue, the commands that do more than change fields of it. What fails is dropped: the answer to a creation has no
-// place for it.
-func (c *Commands) finish(ctx context.Context, tx pgx.Tx, i *Issue) error {
+// finish runs, for a new issue, the commands that do more than change fields of it. What fails is told to out, which may be nil: the answer of the API
+// to a creation has no place for it.
+func (c *Commands) finish(ctx context.Context, tx pgx.Tx, i *Issue, out *Outcome) error {
 	if len(c.allowed) == 0 {
 		return nil
 	}
+	if out == nil {
+		out = &Outcome{}
+	}
+	out.Missing = c.missing
 	if err := c.LockTargets(ctx, tx); err != nil {
 		return err
 	}
-	if err := c.act(ctx, tx, i, &Outcome{}); err != nil {
+	if err := c.act(ctx, tx, i, out); err != nil {
 		return err
 	}
 	now, err := found(postgres.One[Issue](ctx, tx, sqlFindByID, i.ID)) // some of it writes the issue

@@ -142,7 +142,13 @@ func (x *reading) labels(ctx context.Context, argument string) (ids []int64, cal
 	})
 	if err != nil {
 		return nil, "", err
-	} else if len(found) == 0 {
+	}
+	for _, name := range wanted {
+		if !slices.ContainsFunc(found, func(l label.Label) bool { return l.Name == name }) {
+			x.missing = append(x.missing, name)
+		}
+	}
+	if len(found) == 0 {
 		return nil, "", errNoLabels
 	}
 	var marked []string

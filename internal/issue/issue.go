@@ -4,7 +4,7 @@
 // It does not own what is said about an issue (note), nor its labels and milestones (label, milestone) or who wants to hear of it
 // (subscription). Whoever keeps something about issues hears of every change by its events, in the transaction that makes it.
 //
-// Tables: issues, issue_counters, issue_assignees, issue_labels, issue_links, issue_time_logs.
+// Tables: issues, issue_counters, issue_assignees, issue_labels, issue_links, issue_time_logs, issue_agents.
 package issue
 
 import (
@@ -55,7 +55,7 @@ type Issue struct {
 	TimeSpent        int
 	Tasks            int // check boxes in the description
 	TasksDone        int
-	NotesCount       int
+	NotesCount       int // comments that whoever reads the issue reads
 	Upvotes          int
 	Downvotes        int
 	MovedToID        *int64

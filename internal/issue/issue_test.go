@@ -22,6 +22,7 @@ import (
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/kit/paging"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/project"
 	"stithy/internal/project/projecttest"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
@@ -1188,5 +1189,151 @@ func TestLabelsAreListedWithTheIssuesThatTheirReaderSees(t *testing.T) {
 	}
 	if l := httpapitest.JSON[[]counted](t, w.As(t, w.root).Do(t, "GET", in+"/labels", nil)); l[0].Opened != nil {
 		t.Errorf("unasked: %+v", l)
+	}
+}
+
+func TestAProjectSaysHowManyOfItsOpenIssuesTheReaderMayRead(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.create(t, "a")
+	w.create(t, "b")
+	w.create(t, "c", map[string]any{"confidential": true})
+	w.change(t, w.root, w.create(t, "d"), map[string]any{"state_event": "close"})
+	banned := usertest.New(t, w.DB, usertest.Named("banned"))
+	w.createAs(t, banned, w.project, "e")
+	if _, err := w.DB.Exec(t.Context(), "update users set state = 'banned' where id = $1", banned.ID); err != nil {
+		t.Fatal(err)
+	}
+	beside := projecttest.New(t, w.DB, w.group.ID, projecttest.Visible(access.Public))
+	w.createAs(t, w.root, beside, "f")
+	counts := func(u *user.User) (one *int, listed map[int64]*int) {
+		t.Helper()
+		type counted struct {
+			ID   int64
+			Open *int `json:"open_issues_count"`
+		}
+		one = httpapitest.JSON[counted](t, w.As(t, u).Do(t, "GET", fmt.Sprintf("/projects/%d", w.project.ID), nil).WantStatus(t, http.StatusOK)).Open
+		listed = map[int64]*int{}
+		for _, p := range httpapitest.JSON[[]counted](t, w.As(t, u).Do(t, "GET", "/projects", nil).WantStatus(t, http.StatusOK)) {
+			listed[p.ID] = p.Open
+		}
+		return one, listed
+	}
+	for _, c := range []struct {
+		fact string
+		by   *user.User
+		want int
+	}{
+		{"a stranger", w.stranger, 2},
+		{"a guest", w.people[access.Guest], 2},
+		{"a reporter", w.people[access.Reporter], 3},
+		{"an administrator, who sees what banned people wrote", w.root, 4},
+	} {
+		one, listed := counts(c.by)
+		if one == nil || *one != c.want || listed[w.project.ID] == nil || *listed[w.project.ID] != c.want || *listed[beside.ID] != 1 {
+			t.Errorf("%s is told %v, and in the list %v; want %d", c.fact, one, listed, c.want)
+		}
+	}
+	w.As(t, w.root).Do(t, "PUT", fmt.Sprintf("/projects/%d", w.project.ID), map[string]any{"issues_access_level": "private"}).WantStatus(t, http.StatusOK)
+	if one, listed := counts(w.stranger); one != nil || listed[w.project.ID] != nil {
+		t.Errorf("who reads no issues there is told %v, and in the list %v", one, listed)
+	}
+}
+
+func TestAnIssueKeepsTheClientThatItWasMadeWithForAdministrators(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	m := httpapitest.JSON[made](t, w.reporter(t).With("User-Agent", "Browser/1").Do(t, "POST", of(w.project), map[string]any{"title": "spam"}).WantStatus(t, http.StatusCreated))
+	got := httpapitest.JSON[struct {
+		UserAgent string `json:"user_agent"`
+		IPAddress string `json:"ip_address"`
+		Submitted *bool  `json:"akismet_submitted"`
+	}](t, w.As(t, w.root).Do(t, "GET", m.path()+"/user_agent_detail", nil).WantStatus(t, http.StatusOK))
+	kept, err := postgres.One[issue.Agent](t.Context(), w.DB, `select user_agent, ip_address from issue_agents where issue_id = $1`, m.ID)
+	if err != nil || got.UserAgent != "Browser/1" || got.UserAgent != kept.UserAgent || got.IPAddress != kept.IPAddress || got.Submitted == nil || *got.Submitted {
+		t.Errorf("shown is %+v, kept %+v, %v", got, kept, err)
+	}
+	w.As(t, w.people[access.Owner]).Do(t, "GET", m.path()+"/user_agent_detail", nil).WantStatus(t, http.StatusForbidden)
+	w.Do(t, "GET", m.path()+"/user_agent_detail", nil).WantStatus(t, http.StatusUnauthorized)
+	w.As(t, w.root).Do(t, "GET", of(w.project)+"/999/user_agent_detail", nil).WantStatus(t, http.StatusNotFound)
+	if _, err := w.DB.Exec(t.Context(), `delete from issue_agents`); err != nil {
+		t.Fatal(err)
+	}
+	w.As(t, w.root).Do(t, "GET", m.path()+"/user_agent_detail", nil).WantStatus(t, http.StatusNotFound)
+}
+
+func TestIssuesAreListedByTypeWeightAndWhatTheyDoNotHave(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, "STITHY_INSTANCE_TIER=ultimate")
+	guest := w.people[access.Guest].ID
+	w.create(t, "plain", map[string]any{"labels": "bug", "assignee_ids": []int64{guest}})
+	w.create(t, "incident", map[string]any{"issue_type": "incident", "weight": 3})
+	w.create(t, "test", map[string]any{"issue_type": "test_case", "weight": 0})
+	w.change(t, w.root, w.create(t, "late"), map[string]any{"health_status": "at_risk"})
+	for query, want := range map[string]string{
+		"issue_type=issue,incident": "late incident plain", "issue_type[]=incident&issue_type[]=test_case": "test incident", "issue_type=test_case": "test",
+		"type[]=INCIDENT&type[]=test_case": "test incident", "issue_type=requirement": "",
+		"weight=3": "incident", "weight=None": "late plain", "weight=any": "test incident", "not[weight]=3": "late test plain", "not[weight]=None": "test incident",
+		"health_status=at_risk": "late", "health_status=None": "test incident plain", "health_status=Any": "late", "not[health_status]=at_risk": "test incident plain",
+		"not[labels]=Any": "late test incident", "not[labels]=None": "plain", "not[assignee_id]=None": "plain", "not[assignee_id]=Any": "late test incident",
+		"not[milestone_id]=Any": "late test incident plain", "not[milestone_id]=None": "",
+		"epic_id=None": "late test incident plain", "epic_id=7": "", "iteration_id=Any": "", "iteration_title=x": "", "not[iteration_id]=7": "late test incident plain",
+	} {
+		if got := strings.Join(titles(t, w.reporter(t).Do(t, "GET", of(w.project)+"?"+query, nil)), " "); got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+	for query, why := range map[string]string{
+		"weight=heavy":                     `{"error":"weight should be an integer, none, or any, however got heavy"}`,
+		"not[weight]=-1":                   `{"error":"not[weight] should be an integer, none, or any, however got -1"}`,
+		"health_status=ill":                `{"error":"health_status does not have a valid value"}`,
+		"iteration_id=1&iteration_title=x": `{"error":"iteration_id, iteration_title are mutually exclusive"}`,
+		"issue_type=issue,epic":            `{"error":"issue_type does not have a valid value"}`,
+	} {
+		w.reporter(t).Do(t, "GET", of(w.project)+"?"+query, nil).Want(t, http.StatusBadRequest, why)
+	}
+}
+
+// Labels of one name in many projects of a tree are promoted at once, while issues get and lose them: each is done or refused, and nobody is ended by the
+// database because two wait for each other.
+func TestLabelsArePromotedAtOnceWhileIssuesChange(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	const projects, rounds = 4, 5
+	below := grouptest.New(t, w.DB, grouptest.Under(w.group))
+	all := []*project.Project{w.project}
+	for n := 1; n < projects; n++ {
+		in := w.group.ID
+		if n%2 == 0 {
+			in = below.ID
+		}
+		all = append(all, projecttest.New(t, w.DB, in, projecttest.Visible(access.Public)))
+	}
+	for round := range rounds {
+		name := fmt.Sprintf("label-%d", round)
+		var acts sync.WaitGroup
+		for n, p := range all {
+			m := w.createAs(t, w.root, p, "x", map[string]any{"labels": name + ",other"})
+			by := w.As(t, w.root)
+			acts.Go(func() {
+				r := by.Do(t, "PUT", fmt.Sprintf("/projects/%d/labels/%s/promote", p.ID, name), nil)
+				if !slices.Contains([]int{http.StatusOK, http.StatusBadRequest, http.StatusNotFound, http.StatusConflict}, r.Status) {
+					t.Errorf("promoting in project %d: %d %s", n, r.Status, r.Body)
+				}
+			})
+			for k, change := range []map[string]any{{"remove_labels": name}, {"add_labels": name}, {"labels": "other," + name}} {
+				again := w.As(t, w.root)
+				acts.Go(func() {
+					r := again.Do(t, "PUT", m.path(), change)
+					if !slices.Contains([]int{http.StatusOK, http.StatusNotFound, http.StatusConflict}, r.Status) {
+						t.Errorf("change %d in project %d: %d %s", k, n, r.Status, r.Body)
+					}
+				})
+			}
+		}
+		acts.Wait()
+		if left, err := postgres.Value[int](t.Context(), w.DB, `select count(*) from labels where name = $1 and namespace_id is not null`, name); err != nil || left == 0 {
+			t.Errorf("%s is no label of a group: %d, %v", name, left, err)
+		}
 	}
 }

@@ -48,7 +48,10 @@ type Match struct {
 	AssigneeIDs []int64
 	Assigned    Presence
 	Weight      *int
-	NobodyKnown bool // asks for people who do not exist
+	Weighed     Presence
+	Health      string
+	HealthSaid  Presence
+	NobodyKnown bool // asks for people or things that do not exist
 }
 
 // Filter narrows a list of issues.
@@ -61,7 +64,7 @@ type Filter struct {
 	CreatedAfter, CreatedBefore, UpdatedAfter, UpdatedBefore *time.Time
 	Due                                                      string
 	Confidential                                             *bool
-	Type                                                     Type
+	Types                                                    []Type   // any of them
 	Reaction                                                 string   // an emoji that the reader gave the issue
 	Reacted                                                  Presence // whether the reader gave any
 	NonArchived                                              bool
@@ -319,6 +322,24 @@ const MaxCount = 100_000
 // Count counts the issues that an actor may read, each state up to MaxCount.
 func (s *Service) Count(ctx context.Context, by access.Actor, in Scope, f Filter) (c Counts, err error) {
 	return s.countStates(ctx, by, in, f, MaxCount, false)
+}
+
+// CountOpen is how many open issues of each of some projects an actor may read, of the first that lists count. The actor reads issues there. Confidential
+// ones count for those who read all of them.
+func (s *Service) CountOpen(ctx context.Context, by access.Actor, projects []*project.Project) (map[int64]int, error) {
+	ids, readable := make([]int64, len(projects)), make([]bool, len(projects))
+	for n, p := range projects {
+		ids[n], readable[n] = p.ID, access.Holds(by, access.ReadConfidentialIssues, p.Target())
+	}
+	rows, err := postgres.All[struct {
+		ID   int64
+		Open int
+	}](ctx, s.deps.DB, sqlCountOpen, ids, readable, paging.MaxTotal, by.Admin())
+	open := make(map[int64]int, len(rows))
+	for _, r := range rows {
+		open[r.ID] = r.Open
+	}
+	return open, err
 }
 
 // listing finds out where a list looks. empty is that it can hold nothing.
@@ -664,8 +685,12 @@ func (l *listing) where(q *postgres.List, through way) {
 			q.Where("not i.confidential")
 		}
 	}
-	if l.Type != "" {
-		q.Where("i.type = ?", l.Type)
+	switch len(l.Types) {
+	case 0:
+	case 1:
+		q.Where("i.type = ?", l.Types[0])
+	default:
+		q.Where("i.type = any(?::text[])", l.Types)
 	}
 	if l.Search != "" {
 		l.whereMatches(q)
@@ -779,13 +804,13 @@ func (l *listing) whereLabels(q *postgres.List, through way) {
 	default:
 		q.Where(unlabeled, l.unwanted)
 	}
-	switch l.Label {
-	case None:
-		q.Where("not exists (select 1 from issue_labels il where il.issue_id = i.id)")
-	case Any:
-		q.Where("exists (select 1 from issue_labels il where il.issue_id = i.id)")
-	}
+	l.Label.either(func() { q.Where("not " + anyLabel) }, func() { q.Where(anyLabel) })
 }
+
+const (
+	anyLabel    = `exists (select 1 from issue_labels il where il.issue_id = i.id)`
+	anyAssignee = `exists (select 1 from issue_assignees a where a.issue_id = i.id)`
+)
 
 // The last condition of labeledHere and plannedHere leaves out what an issue kept of a group that its project has left. Where the projects of a list
 // are known, its labels and milestones are of their groups alone.
@@ -824,12 +849,7 @@ func (l *listing) whereMatch(q *postgres.List, through way) {
 	case len(l.AssigneeIDs) > 0:
 		q.Where(assigned, l.AssigneeIDs)
 	}
-	switch l.Assigned {
-	case None:
-		q.Where("not exists (select 1 from issue_assignees a where a.issue_id = i.id)")
-	case Any:
-		q.Where("exists (select 1 from issue_assignees a where a.issue_id = i.id)")
-	}
+	l.Assigned.either(func() { q.Where("not " + anyAssignee) }, func() { q.Where(anyAssignee) })
 	if l.MilestoneID != 0 {
 		q.Where("i.milestone_id = ?", l.MilestoneID)
 	}
@@ -855,6 +875,32 @@ func (l *listing) whereMatch(q *postgres.List, through way) {
 	if l.Weight != nil {
 		q.Where("i.weight = ?::bigint", *l.Weight)
 	}
+	l.Weighed.either(func() { q.Where("i.weight is null") }, func() { q.Where("i.weight is not null") })
+	if l.Health != "" {
+		q.Where("i.health_status = ?", l.Health)
+	}
+	l.HealthSaid.either(func() { q.Where("i.health_status is null") }, func() { q.Where("i.health_status is not null") })
+}
+
+// either does one thing where none is asked for, and another where any is.
+func (here Presence) either(none, some func()) {
+	switch here {
+	case None:
+		none()
+	case Any:
+		some()
+	}
+}
+
+// opposite is what is left where something is not wanted: without none there is some.
+func (here Presence) opposite() Presence {
+	switch here {
+	case None:
+		return Any
+	case Any:
+		return None
+	}
+	return Whatever
 }
 
 func (l *listing) whereNot(q *postgres.List) {
@@ -883,6 +929,14 @@ func (l *listing) whereNot(q *postgres.List) {
 	if l.Not.Weight != nil {
 		q.Where("i.weight is null or i.weight <> ?::bigint", *l.Not.Weight)
 	}
+	l.Not.Weighed.opposite().either(func() { q.Where("i.weight is null") }, func() { q.Where("i.weight is not null") })
+	if l.Not.Health != "" {
+		q.Where("i.health_status is distinct from ?", l.Not.Health)
+	}
+	l.Not.HealthSaid.opposite().either(func() { q.Where("i.health_status is null") }, func() { q.Where("i.health_status is not null") })
+	l.Not.InMilestone.opposite().either(func() { q.Where("i.milestone_id is null") }, func() { q.Where("i.milestone_id is not null") })
+	l.Not.Label.opposite().either(func() { q.Where("not " + anyLabel) }, func() { q.Where(anyLabel) })
+	l.Not.Assigned.opposite().either(func() { q.Where("not " + anyAssignee) }, func() { q.Where(anyAssignee) })
 }
 
 // whereMarks keeps a list to what stands in a list of a board.

@@ -1,13 +1,18 @@
 package issue
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
+	"stithy/internal/kit/markdown"
 	"stithy/internal/owner"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
@@ -143,6 +148,15 @@ func (s *Service) copy(ctx context.Context, tx pgx.Tx, i *Issue, from, to *proje
 		if i.MilestoneID, err = s.sameMilestone(ctx, tx, i.MilestoneID, to); err != nil {
 			return err
 		}
+		if i.Description != nil {
+			texts, err := InFull(ctx, tx, from, []string{*i.Description})
+			if err != nil {
+				return err
+			}
+			if len(texts[0]) <= maxDescription {
+				i.Description = &texts[0]
+			}
+		}
 		i.AssigneeIDs = without(i.AssigneeIDs, without(i.AssigneeIDs, assignees))
 	}
 	created := i.CreatedAt
@@ -151,6 +165,44 @@ func (s *Service) copy(ctx context.Context, tx pgx.Tx, i *Issue, from, to *proje
 	}
 	i.UpdatedAt = created
 	return nil
+}
+
+// InFull are some texts of a project as they are written elsewhere: the issues of the project that they name by a number alone are named with its path.
+func InFull(ctx context.Context, q postgres.Querier, from *project.Project, texts []string) ([]string, error) {
+	spots := make([][]markdown.Spot, len(texts))
+	var numbers []int
+	for n, text := range texts {
+		all, err := markdown.Spots(ctx, text)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range all {
+			if iid, err := strconv.ParseInt(s.Name, 10, 32); err == nil && s.Kind == markdown.Issue && s.Path == "" && text[s.From:s.To] == s.Text {
+				spots[n], numbers = append(spots[n], s), append(numbers, int(iid))
+			}
+		}
+	}
+	if len(numbers) == 0 {
+		return texts, nil
+	}
+	there, err := postgres.Values[int](ctx, q, sqlThere, from.ID, numbers)
+	if err != nil {
+		return nil, err
+	}
+	full := make([]string, len(texts))
+	for n, text := range texts {
+		var b strings.Builder
+		at := 0
+		slices.SortFunc(spots[n], func(a, b markdown.Spot) int { return cmp.Compare(a.From, b.From) })
+		for _, s := range spots[n] {
+			if iid, _ := strconv.Atoi(s.Name); s.From >= at && slices.Contains(there, iid) {
+				b.WriteString(text[at:s.From] + from.FullPath() + s.Text)
+				at = s.To
+			}
+		}
+		full[n] = b.String() + text[at:]
+	}
+	return full, nil
 }
 
 // sameMilestone is the milestone of another project that has the title of one.

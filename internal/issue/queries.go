@@ -25,6 +25,7 @@ const (
 	sqlListed   = `select ` + listColumns + ` from issues i where i.id = any($1::bigint[])`
 	sqlNumbered = `
 select ` + bareColumns + ` from unnest($1::bigint[], $2::integer[]) k(project_id, iid) join issues i on i.project_id = k.project_id and i.iid = k.iid`
+	sqlThere    = `select iid from issues where project_id = $1 and iid = any($2::bigint[])`
 	sqlFindByID = `select ` + columns + ` from issues i where i.id = $1`
 	// Keys do not change, so that notes at other issues may name one that is held: who would wait for it may hold those.
 	sqlHold    = `select id from issues where project_id = $1 and iid = $2::bigint for no key update`
@@ -40,6 +41,15 @@ insert into issue_counters (project_id, last) values ($1, $2) on conflict (proje
 	sqlNumbersBeyond = `select coalesce((select last > $2 from issue_counters where project_id = $1), false)`
 	sqlIssuesBeyond  = `select count(*) > $1 from (select 1 from issues limit $1::bigint + 1) bounded`
 
+	// How many issues are open in each of some projects, of the first $3 of each. Confidential ones come after the others in the index, and count where
+	// the reader reads them; those of banned people do with $4.
+	sqlCountOpen = `
+select p.id, (
+	select count(*) from (
+		select i.author_id from issues i where i.project_id = p.id and not i.closed and i.confidential <= p.readable limit $3::bigint
+	) i where $4 or not exists (select 1 from users u where u.id = i.author_id and u.state = 'banned')
+) as open from unnest($1::bigint[], $2::boolean[]) p(id, readable)`
+
 	sqlInsert = `
 insert into issues (project_id, iid, author_id, title, description, type, severity, confidential, discussion_locked, milestone_id, due_date, weight,
 	health_status, time_estimate, time_spent, tasks, tasks_done, upvotes, downvotes, relative_position, created_at, updated_at)
@@ -51,10 +61,14 @@ update issues set title = $2, description = $3, type = $4, severity = $5, closed
 where id = $1`
 	sqlDelete = `delete from issues where id = $1`
 
-	sqlAssign   = `insert into issue_assignees (issue_id, user_id) select $1, unnest($2::bigint[])`
-	sqlUnassign = `delete from issue_assignees where issue_id = $1 and user_id = any($2::bigint[])`
-	sqlLabel    = `insert into issue_labels (issue_id, label_id) select $1, unnest($2::bigint[])`
-	sqlUnlabel  = `delete from issue_labels where issue_id = $1 and label_id = any($2::bigint[])`
+	sqlKeepAgent = `insert into issue_agents (issue_id, user_id, user_agent, ip_address) values ($1, $2, $3, $4)`
+	sqlAgent     = `select user_agent, ip_address from issue_agents where issue_id = $1`
+
+	sqlAssign     = `insert into issue_assignees (issue_id, user_id) select $1, unnest($2::bigint[])`
+	sqlUnassign   = `delete from issue_assignees where issue_id = $1 and user_id = any($2::bigint[])`
+	sqlLabel      = `insert into issue_labels (issue_id, label_id) select $1, unnest($2::bigint[])`
+	sqlHoldLabels = `select id from labels where id = any($1::bigint[]) order by id for key share`
+	sqlUnlabel    = `delete from issue_labels where issue_id = $1 and label_id = any($2::bigint[])`
 
 	sqlSubscribed = `select exists (select 1 from subscriptions where kind = 'issue' and subject_id = $1 and user_id = $2)`
 

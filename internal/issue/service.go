@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -48,6 +49,7 @@ func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
 
 var (
 	errMissing   = fault.WithMessage(fault.NotFound, "404 Not found")
+	errLabels    = fault.WithMessage(fault.Conflict, "A label of this issue was merged or deleted meanwhile. Please try again.")
 	errDuplicate = fault.WithMessage(fault.Conflict, "Duplicated issue")
 )
 
@@ -156,6 +158,8 @@ type Draft struct {
 	IID              int        // for owners; 0 is the next one
 	CreatedAt        *time.Time // for owners
 	Severity         Severity   // of an incident; unknown when empty
+	UserAgent        string     // of the client that it is made with
+	Outcome          *Outcome   // is told what came of the commands in the description that do more than set its fields; may be nil
 
 	// With is done in the transaction that makes the issue, for what stands and falls with it.
 	With func(ctx context.Context, tx pgx.Tx, i *Issue) error
@@ -212,6 +216,9 @@ func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Projec
 		if err := s.insert(ctx, tx, &i); err != nil {
 			return err
 		}
+		if err := keepAgent(ctx, tx, by, &i, d.UserAgent); err != nil {
+			return err
+		}
 		if err := s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, At: now, Project: p, Issue: i}); err != nil {
 			return err
 		}
@@ -220,9 +227,40 @@ func (s *Service) Create(ctx context.Context, by access.Actor, p *project.Projec
 				return err
 			}
 		}
-		return commands.finish(ctx, tx, &i)
+		if d.Outcome != nil {
+			*d.Outcome = Outcome{}
+		}
+		return commands.finish(ctx, tx, &i, d.Outcome)
 	})
 	return &i, err
+}
+
+// maxUserAgent is how many characters are kept of what a client says of itself.
+const maxUserAgent = 1000
+
+// keepAgent notes which client made an issue, and from where.
+func keepAgent(ctx context.Context, tx pgx.Tx, by access.Actor, i *Issue, agent string) error {
+	if agent == "" {
+		return nil
+	}
+	agent = strings.ToValidUTF8(strings.ReplaceAll(agent, "\x00", ""), "")
+	if runes := []rune(agent); len(runes) > maxUserAgent {
+		agent = string(runes[:maxUserAgent])
+	}
+	_, err := tx.Exec(ctx, sqlKeepAgent, i.ID, by.ID(), agent, by.Address.String())
+	return err
+}
+
+// Agent is the client that an issue was made with, and its address.
+type Agent struct{ UserAgent, IPAddress string }
+
+// Agent reads which client made an issue. It is for administrators: they look for spam.
+func (s *Service) Agent(ctx context.Context, id int64) (Agent, error) {
+	a, err := postgres.One[Agent](ctx, s.deps.DB, sqlAgent, id)
+	if errors.Is(err, postgres.ErrNoRows) {
+		err = fault.NotFoundf("User Agent Detail")
+	}
+	return a, err
 }
 
 // beginDescription gives an issue without a description the one that its project has for those.
@@ -259,7 +297,7 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, i *Issue) (err error) {
 	if err := saveIDs(ctx, tx, i.ID, nil, i.AssigneeIDs, sqlAssign, sqlUnassign); err != nil {
 		return err
 	}
-	if err := saveIDs(ctx, tx, i.ID, nil, i.LabelIDs, sqlLabel, sqlUnlabel); err != nil {
+	if err := saveLabels(ctx, tx, i, nil); err != nil {
 		return err
 	}
 	if i.AuthorID != nil {
@@ -281,6 +319,23 @@ func saveIDs(ctx context.Context, tx pgx.Tx, id int64, before, after []int64, ad
 		}
 	}
 	return nil
+}
+
+// saveLabels holds the labels that an issue gets or loses before it touches anything that hangs on them: who merges labels into one does the same, so
+// that neither waits for the other with something that the other needs.
+func saveLabels(ctx context.Context, tx pgx.Tx, i *Issue, before []int64) error {
+	touched := slices.Concat(without(before, i.LabelIDs), without(i.LabelIDs, before))
+	if len(touched) == 0 {
+		return nil
+	}
+	held, err := postgres.Values[int64](ctx, tx, sqlHoldLabels, touched)
+	if err != nil {
+		return err
+	}
+	if len(held) < len(touched) {
+		return errLabels
+	}
+	return saveIDs(ctx, tx, i.ID, before, i.LabelIDs, sqlLabel, sqlUnlabel)
 }
 
 // without is what is in a and not in b.
@@ -446,7 +501,7 @@ func (s *Service) subscribed(ctx context.Context, a access.Actor, i *Issue) (boo
 	return postgres.Value[bool](ctx, s.deps.DB, sqlSubscribed, i.ID, a.ID())
 }
 
-// AddToNotesCount changes the number of notes and the time of the last update.
+// AddToNotesCount changes the number of notes that everybody reads, and the time of the last update.
 func AddToNotesCount(ctx context.Context, tx pgx.Tx, id int64, notes int, now time.Time) error {
 	_, err := tx.Exec(ctx, sqlCount, id, notes, now)
 	return err

@@ -81,6 +81,12 @@ func (s *Service) update(ctx context.Context, tx pgx.Tx, by access.Actor, p *pro
 	return i, s.save(ctx, tx, Event{Action: Updated, By: by, Project: p, Issue: *i, Before: before}, i, c.UpdatedAt)
 }
 
+// SetClosed closes or reopens an issue in a transaction, for an actor who may.
+func (s *Service) SetClosed(ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, iid int, closed bool) error {
+	_, err := s.update(ctx, tx, by, p, iid, Change{Close: &closed})
+	return err
+}
+
 // CloseByCommit closes a locked issue, for an actor who may edit it, because the message of a commit says so. One that is closed stays as it is.
 func (s *Service) CloseByCommit(ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, i *Issue, c Commit) error {
 	before := *i
@@ -232,7 +238,7 @@ func (s *Service) save(ctx context.Context, tx pgx.Tx, e Event, i *Issue, update
 	if err := saveIDs(ctx, tx, i.ID, e.Before.AssigneeIDs, i.AssigneeIDs, sqlAssign, sqlUnassign); err != nil {
 		return err
 	}
-	if err := saveIDs(ctx, tx, i.ID, e.Before.LabelIDs, i.LabelIDs, sqlLabel, sqlUnlabel); err != nil {
+	if err := saveLabels(ctx, tx, i, e.Before.LabelIDs); err != nil {
 		return err
 	}
 	e.Issue = *i

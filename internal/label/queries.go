@@ -55,11 +55,12 @@ on conflict (label_id, project_id) do update set priority = excluded.priority`
 	sqlOfGroup = `select ` + columns + ` from labels l where l.namespace_id = $1 and l.name = $2 for update`
 	// The labels of a name below a group, by one entry of an index for each group and project there.
 	sqlBelow = `
-select l.id from namespaces n join labels l on l.namespace_id = n.id and l.name = $2 where n.lineage @> array[$1::bigint] and n.id <> $1
-union all
-select l.id from namespaces n join projects p on p.namespace_id = n.id join labels l on l.project_id = p.id and l.name = $2
-where n.lineage @> array[$1::bigint]
-order by id`
+select l.id from labels l where l.id in (
+	select l.id from namespaces n join labels l on l.namespace_id = n.id and l.name = $2 where n.lineage @> array[$1::bigint] and n.id <> $1
+	union all
+	select l.id from namespaces n join projects p on p.namespace_id = n.id join labels l on l.project_id = p.id and l.name = $2
+	where n.lineage @> array[$1::bigint])
+order by l.id for update`
 	// A project's priority of its own label counts before that of a label above it.
 	sqlMergePriorities = `
 insert into label_priorities (label_id, project_id, priority)

@@ -662,3 +662,28 @@ func TestCommitsOfStrangersLeaveRoom(t *testing.T) {
 		t.Error("there is no room for the project's own")
 	}
 }
+
+// PE-02: whoever the message of a commit names is asked for nothing and told nothing: it may be of a project that they do not see.
+func TestPE02_ACommitThatNamesAPersonAsksThemForNothing(t *testing.T) {
+	t.Parallel()
+	w := newPushing(t)
+	i := w.open(t, w.reporter, w.project, "")
+	secret := w.open(t, w.reporter, w.project, "", map[string]any{"confidential": true})
+	w.heard()
+	w.push(t, "main", fmt.Sprintf("@stranger look at #%d and #%d\n\n@guest and @house, too", i.IID, secret.IID))
+	if named := w.named(t); len(named) > 0 {
+		t.Errorf("%v are told", named)
+	}
+	for _, u := range []*user.User{w.stranger, w.guest} {
+		w.As(t, u).Do(t, "GET", "/todos", nil).Want(t, http.StatusOK, "[]")
+		w.As(t, u).Do(t, "GET", secret.path(), nil).WantStatus(t, http.StatusNotFound)
+		if m := httpapitest.JSON[made](t, w.As(t, u).Do(t, "GET", i.path(), nil).WantStatus(t, http.StatusOK)); m.Subscribed {
+			t.Errorf("%s is subscribed", u.Username)
+		}
+	}
+	for _, name := range w.participants(t, w.reporter, i) {
+		if name == "stranger" || name == "guest" {
+			t.Errorf("%s takes part", name)
+		}
+	}
+}

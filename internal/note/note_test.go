@@ -11,7 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stithy/internal/group/grouptest"
+	"stithy/internal/issue"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/note"
 	"stithy/internal/project/projecttest"
@@ -733,5 +735,115 @@ func TestLabelsAndMilestonesThatBecomeOthersAreNamedByThem(t *testing.T) {
 	}
 	if all := w.changes(t, "milestone"); len(all) != 1 || all[0].Milestone == nil || all[0].Milestone.Title != "spring" {
 		t.Errorf("the milestones were %+v", all)
+	}
+}
+
+// PE-09: who may not read internal notes does not learn that there are some.
+func TestPE09_AnInternalNoteChangesNothingThatOthersSeeOfItsIssue(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.say(t, w.stranger, w.issue, "everybody reads this")
+	seen := func() (all []string) {
+		t.Helper()
+		for _, u := range []*user.User{w.stranger, w.people[access.Guest]} {
+			for _, path := range []string{
+				w.issue.path(), w.issue.path() + "/notes", w.issue.path() + "/discussions", w.issue.path() + "/participants",
+				fmt.Sprintf("/projects/%d/issues?order_by=updated_at", w.project.ID),
+			} {
+				r := w.As(t, u).Do(t, "GET", path, nil).WantStatus(t, http.StatusOK)
+				all = append(all, r.Body, r.Header.Get("X-Total"))
+			}
+		}
+		return all
+	}
+	before := seen()
+	unchanged := func(after string) {
+		t.Helper()
+		if now := seen(); !slices.Equal(before, now) {
+			t.Errorf("after %s others see %v, before %v", after, now, before)
+		}
+	}
+	w.Turn(time.Hour)
+	n := w.say(t, w.people[access.Reporter], w.issue, "between us", map[string]any{"internal": true})
+	unchanged("an internal note")
+	at := fmt.Sprintf("%s/notes/%d", w.issue.path(), n.ID)
+	w.Turn(time.Hour)
+	w.reporter(t).Do(t, "PUT", at, map[string]any{"body": "still between us"}).WantStatus(t, http.StatusOK)
+	unchanged("its change")
+	w.reporter(t).Do(t, "POST", at+"/award_emoji", map[string]any{"name": "heart"}).WantStatus(t, http.StatusCreated)
+	unchanged("an emoji for it")
+	w.Turn(time.Hour)
+	w.reporter(t).Do(t, "DELETE", at, nil).WantStatus(t, http.StatusNoContent)
+	unchanged("its end")
+	// A copy counts what everybody reads of it.
+	w.say(t, w.people[access.Reporter], w.issue, "again", map[string]any{"internal": true})
+	clone := httpapitest.JSON[made](t, w.reporter(t).Do(t, "POST", w.issue.path()+"/clone", map[string]any{"to_project_id": w.project.ID, "with_notes": true}).WantStatus(t, http.StatusCreated))
+	if got := w.again(t, clone); got.NotesCount != 1 {
+		t.Errorf("the copy counts %d", got.NotesCount)
+	}
+}
+
+func TestWhatMovesNamesIssuesOfItsFormerProjectInFull(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	other := w.open(t, w.project, "The other") // #2
+	moving := w.open(t, w.project, "Mend the gate", map[string]any{"description": "Like #2 and #99, not `#2`, house/tool#1 or \\#2.\n\n```\n#2\n```\n\n| a |\n|---|\n| #1 |"})
+	w.say(t, w.stranger, moving, "see #2, (#2) and [a link](#2)")
+	w.say(t, w.stranger, moving, "nothing here")
+	w.reporter(t).Do(t, "POST", moving.path()+"/links", map[string]any{"target_project_id": w.project.ID, "target_issue_iid": other.IID}).WantStatus(t, http.StatusCreated)
+	to := projecttest.New(t, w.DB, w.project.NamespaceID, projecttest.Named("other"), projecttest.Visible(access.Public))
+	projecttest.Join(t, w.DB, to, w.people[access.Reporter], access.Reporter)
+	const want = "Like house/tool#2 and #99, not `#2`, house/tool#1 or \\#2.\n\n```\n#2\n```\n\n| a |\n|---|\n| house/tool#1 |"
+	for _, act := range []string{"clone", "move"} {
+		came := httpapitest.JSON[struct {
+			made
+			Description string
+		}](t, w.reporter(t).Do(t, "POST", moving.path()+"/"+act, map[string]any{"to_project_id": to.ID, "with_notes": true}).WantStatus(t, http.StatusCreated))
+		if came.Description != want {
+			t.Errorf("%s: described is %q", act, came.Description)
+		}
+		said := bodies(t, w.reporter(t), came.path()+"/notes?sort=asc")
+		for _, text := range []string{"see house/tool#2, (house/tool#2) and [a link](#2)", "nothing here"} {
+			if !slices.Contains(said, text) {
+				t.Errorf("%s: said is %q", act, said)
+			}
+		}
+		if act == "move" && !slices.Contains(said, "marked this issue as related to house/tool#2") {
+			t.Errorf("noted is %q", said)
+		}
+	}
+}
+
+func TestACommentAndTheEndOfItsIssueComeTogetherOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	by := func(u *user.User) (access.Actor, note.AtIssue) {
+		t.Helper()
+		a := access.Actor{Person: u.Person()}
+		i, p, err := w.Issues.FindByID(t.Context(), a, w.issue.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a, note.AtIssue{Placed: issue.Placed{Project: p, Issue: i}}
+	}
+	a, at := by(w.stranger) // may comment, and not close it
+	if _, err := w.Notes.Create(t.Context(), a, at, note.Draft{Body: "I close this", Close: new(true)}); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("who may not close it: %v", err)
+	}
+	if got := w.again(t, w.issue); got.NotesCount != 0 {
+		t.Errorf("%d comments are left", got.NotesCount)
+	}
+	a, at = by(w.people[access.Reporter])
+	if _, err := w.Notes.Create(t.Context(), a, at, note.Draft{Body: "I close this", Close: new(true)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, at = by(w.people[access.Reporter]); !at.Issue.Closed || at.Issue.NotesCount != 1 {
+		t.Errorf("closed: %v, with %d comments", at.Issue.Closed, at.Issue.NotesCount)
+	}
+	if _, err := w.Notes.Create(t.Context(), a, at, note.Draft{Body: "and open it", Close: new(false)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, at = by(w.people[access.Reporter]); at.Issue.Closed || at.Issue.NotesCount != 2 {
+		t.Errorf("closed: %v, with %d comments", at.Issue.Closed, at.Issue.NotesCount)
 	}
 }

@@ -36,9 +36,12 @@ type Place interface {
 
 	// hold keeps the thing as it is until the end of a transaction, and reads it once more.
 	hold(ctx context.Context, tx pgx.Tx, by access.Actor) (Place, error)
-	// comments counts what people said, up to maxComments; counted adds to the count that a held thing keeps of it, if it keeps one.
-	comments(ctx context.Context, tx pgx.Tx) (int, error)
+	// comments counts what people said, up to maxComments: what everybody reads, or what is internal. counted adds to the count that a held thing keeps
+	// of what everybody reads, if it keeps one.
+	comments(ctx context.Context, tx pgx.Tx, internal bool) (int, error)
 	counted(ctx context.Context, tx pgx.Tx, more int, now time.Time) error
+	// replace gives what the release before this one kept of a note another text, and with nil removes it.
+	replace(ctx context.Context, tx pgx.Tx, n *Note, body *string) error
 	// read parses a comment and finds the commands in it that the thing has.
 	read(ctx context.Context, s *Service, by access.Actor, text string) (parsedText, error)
 }
@@ -114,7 +117,14 @@ func (at AtIssue) held(ctx context.Context, tx pgx.Tx, by access.Actor) (AtIssue
 	return AtIssue{issue.Placed{Project: at.Project, Issue: i}}, err
 }
 
-func (at AtIssue) comments(context.Context, pgx.Tx) (int, error) { return at.Issue.NotesCount, nil }
+func (at AtIssue) comments(ctx context.Context, tx pgx.Tx, internal bool) (int, error) {
+	if !internal {
+		return at.Issue.NotesCount, nil
+	}
+	return countNotes(ctx, tx, at.notes().Where("n.internal"))
+}
+
+func (at AtIssue) replace(context.Context, pgx.Tx, *Note, *string) error { return nil }
 
 func (at AtIssue) counted(ctx context.Context, tx pgx.Tx, more int, now time.Time) error {
 	return issue.AddToNotesCount(ctx, tx, at.Issue.ID, more, now)
@@ -144,6 +154,7 @@ func (at basicPlace) number() *int                                              
 func (at basicPlace) closedTo(access.Actor) bool                                         { return false }
 func (at basicPlace) hide(context.Context, *Service, access.Actor, *postgres.List) error { return nil }
 func (at basicPlace) counted(context.Context, pgx.Tx, int, time.Time) error              { return nil }
+func (at basicPlace) replace(context.Context, pgx.Tx, *Note, *string) error              { return nil }
 
 // countNotes counts up to maxComments, beyond which nobody asks.
 func countNotes(ctx context.Context, tx pgx.Tx, l *postgres.List) (int, error) {
@@ -176,7 +187,7 @@ func (at AtSnippet) hold(ctx context.Context, tx pgx.Tx, by access.Actor) (Place
 	return AtSnippet{at.basicPlace, held}, err
 }
 
-func (at AtSnippet) comments(ctx context.Context, tx pgx.Tx) (int, error) {
+func (at AtSnippet) comments(ctx context.Context, tx pgx.Tx, _ bool) (int, error) {
 	return countNotes(ctx, tx, at.notes())
 }
 
@@ -216,8 +227,19 @@ func (at AtCommit) hold(ctx context.Context, tx pgx.Tx, _ access.Actor) (Place, 
 	return at, err
 }
 
-func (at AtCommit) comments(ctx context.Context, tx pgx.Tx) (int, error) {
+func (at AtCommit) comments(ctx context.Context, tx pgx.Tx, _ bool) (int, error) {
 	return countNotes(ctx, tx, at.notes())
+}
+
+func (at AtCommit) replace(ctx context.Context, tx pgx.Tx, n *Note, body *string) (err error) {
+	switch {
+	case !n.First: // a reply, which that release does not know
+	case body == nil:
+		_, err = tx.Exec(ctx, sqlForgetComment, at.Project.ID, string(at.Commit.ID), n.DiscussionID)
+	default:
+		_, err = tx.Exec(ctx, sqlReplaceComment, at.Project.ID, string(at.Commit.ID), n.DiscussionID, *body)
+	}
+	return err
 }
 
 func (at AtCommit) read(_ context.Context, _ *Service, by access.Actor, text string) (parsedText, error) {

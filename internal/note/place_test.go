@@ -547,3 +547,34 @@ insert into commit_comments (project_id, sha, note, path, line, line_type, autho
 		t.Errorf("discussed is %+v", got)
 	}
 }
+
+// What is deleted or changed is gone from where the release before this one kept it, too, and does not come back.
+func TestAnOldCommentThatIsDeletedIsGoneEverywhere(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	of := w.push(t, w.project)
+	sha := of.Path[strings.LastIndex(of.Path, "/")+1:]
+	for _, body := range []string{"to be deleted", "to be changed", "stays"} {
+		if _, err := w.DB.Exec(t.Context(), `insert into commit_comments (project_id, sha, note, author_id, created_at) values ($1, $2, $3, $4, $5)`,
+			w.project.ID, sha, body, w.root.ID, w.Now()); err != nil {
+			t.Fatal(err)
+		}
+		w.Turn(time.Second)
+	}
+	all := httpapitest.JSON[[]discussion](t, w.As(t, w.root).Do(t, "GET", of.Path+"/discussions", nil).WantStatus(t, http.StatusOK))
+	at := func(n int) string {
+		return fmt.Sprintf("%s/discussions/%s/notes/%d", of.Path, all[n].ID, all[n].Notes[0].ID)
+	}
+	w.As(t, w.root).Do(t, "DELETE", at(0), nil).WantStatus(t, http.StatusNoContent)
+	w.As(t, w.root).Do(t, "PUT", at(1), map[string]any{"body": "changed"}).WantStatus(t, http.StatusOK)
+	kept, err := postgres.Values[string](t.Context(), w.DB, `select note from commit_comments order by id`)
+	if err != nil || !slices.Equal(kept, []string{"changed", "stays"}) {
+		t.Errorf("kept is %q, %v", kept, err)
+	}
+	if _, err := w.DB.Exec(t.Context(), `select keep_commit_comment(c) from commit_comments c`); err != nil {
+		t.Fatal(err)
+	}
+	if got := httpapitest.JSON[[]comment](t, w.Client.Do(t, "GET", of.Path+"/comments", nil).WantStatus(t, http.StatusOK)); len(got) != 2 {
+		t.Errorf("the comments are %+v", got)
+	}
+}

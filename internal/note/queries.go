@@ -50,22 +50,33 @@ where not exists (select 1 from notes where issue_id = $1 and refers_to_id = $5 
 	and (select count(*) from (select 1 from notes where issue_id = $1 and refers_to_id is not null limit 1000) named) < 1000`
 	sqlUsernames = `select id, username from users where id = any($1::bigint[])`
 
-	sqlMoveNotes   = `update notes set issue_id = $2 where issue_id = $1`
+	sqlMoveNotes = `update notes set issue_id = $2 where issue_id = $1`
+	// What may name issues by a number alone, as far as it is two megabytes.
+	sqlNaming = `
+select id, body from (
+	select n.id, n.body, sum(octet_length(n.body)) over (order by n.id) as bytes from notes n where n.issue_id = $1 and n.body ~ '#[0-9]'
+) named where bytes <= 2097152 order by id`
+	sqlRename      = `update notes n set body = r.body from unnest($1::bigint[], $2::text[]) r(id, body) where n.id = r.id`
+	sqlNameCommits = `
+update notes n set body = 'mentioned in commit ' || $3::text || '@' || c.sha from issue_commits c
+where c.issue_id = $1 and c.project_id = $2 and n.id = c.note_id and n.body = 'mentioned in commit ' || c.sha`
 	sqlMoveAwards  = `update award_emoji set issue_id = $2 where issue_id = $1`
 	sqlMoveEvents  = `update resource_events set issue_id = $2 where issue_id = $1`
 	sqlMoveCommits = `update issue_commits set issue_id = $2 where issue_id = $1`
 	sqlNoVotes     = `update issues set upvotes = 0, downvotes = 0 where id = $1`
-	// A copy has the first comments, as far as they are two megabytes.
+	// A copy has the first comments, as far as they are two megabytes. It says how many of them everybody reads.
 	sqlCopyNotes = `
 with said as (
 	select n.id, n.author_id, n.discussion_id, n.first, n.thread, n.body, n.internal, n.created_at, n.updated_at, sum(octet_length(n.body)) over (order by n.created_at, n.id) as bytes from notes n where n.issue_id = $1 and not n.system
 ), threads as (
 	select discussion_id, decode(md5(encode(discussion_id, 'hex') || $2::bigint::text) || substr(md5($2::bigint::text || encode(discussion_id, 'hex')), 1, 8), 'hex') as copy
 	from said group by discussion_id
+), copied as (
+	insert into notes (issue_id, author_id, discussion_id, first, thread, body, internal, created_at, updated_at)
+	select $2::bigint, s.author_id, t.copy, s.first, s.thread, s.body, s.internal, s.created_at, s.updated_at
+	from said s join threads t using (discussion_id) where s.bytes <= 2097152 order by s.created_at, s.id returning internal
 )
-insert into notes (issue_id, author_id, discussion_id, first, thread, body, internal, created_at, updated_at)
-select $2::bigint, s.author_id, t.copy, s.first, s.thread, s.body, s.internal, s.created_at, s.updated_at
-from said s join threads t using (discussion_id) where s.bytes <= 2097152 order by s.created_at, s.id`
+select count(*) from copied where not internal`
 
 	awardColumns = `a.id, a.user_id, a.issue_id, a.snippet_id, a.note_id, a.name, a.created_at`
 	// awarded is the condition that an emoji called a belongs to the subject that the first three arguments name.

@@ -9,6 +9,11 @@ const (
 )
 
 const (
+	// What the release before this one kept of a comment on a commit: the discussion that was made of it is named after it.
+	keptComment       = `project_id = $1 and sha = $2 and decode(md5('comment ' || id) || substr(md5(id || ' comment'), 1, 8), 'hex') = $3`
+	sqlForgetComment  = `delete from commit_comments where ` + keptComment
+	sqlReplaceComment = `update commit_comments set note = $4 where ` + keptComment
+
 	sqlKeepCommit = `
 insert into issue_commits (issue_id, project_id, sha, created_at) select $1::bigint, $2::bigint, $3::text, $4::timestamptz
 where (select count(*) from (select 1 from issue_commits where issue_id = $1 and note_id is not null limit ` + maxCommits + `) noted) < ` + maxCommits + ` and ($2 = $5::bigint or (

@@ -82,6 +82,7 @@ type Draft struct {
 	Thread     bool   // begin a discussion
 	Discussion []byte // or reply to one
 	CreatedAt  *time.Time
+	Close      *bool // the issue that it is about, or reopen it: together with the comment, or neither
 
 	position *Position // that was found in what it is about
 }
@@ -131,6 +132,9 @@ func (s *Service) Create(ctx context.Context, by access.Actor, at Place, d Draft
 		if err == nil && only && said.Commands.Done == 0 {
 			err = failed(said.Commands)
 		}
+		if i, is := here.(AtIssue); err == nil && is && d.Close != nil {
+			err = s.deps.Issues.SetClosed(ctx, tx, by, i.Project, i.Issue.IID, *d.Close)
+		}
 		return err
 	})
 	return &said, err
@@ -156,7 +160,7 @@ func (s *Service) begin(ctx context.Context, tx pgx.Tx, by access.Actor, at Plac
 
 // insert stores a note about a thing that is held.
 func (s *Service) insert(ctx context.Context, tx pgx.Tx, by access.Actor, at Place, n *Note, now time.Time) (*Note, error) {
-	if count, err := at.comments(ctx, tx); err != nil {
+	if count, err := at.comments(ctx, tx, n.Internal); err != nil {
 		return nil, err
 	} else if count >= maxComments {
 		return nil, errMany
@@ -171,8 +175,10 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, by access.Actor, at Pla
 	if err != nil {
 		return nil, noteFaults.Translate(err)
 	}
-	if err := at.counted(ctx, tx, 1, s.deps.Clock.Now()); err != nil {
-		return nil, err
+	if !kept.Internal { // nobody else learns that there is one
+		if err := at.counted(ctx, tx, 1, s.deps.Clock.Now()); err != nil {
+			return nil, err
+		}
 	}
 	return &kept, s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, At: s.deps.Clock.Now(), Of: at, Note: kept})
 }
@@ -205,6 +211,9 @@ func (s *Service) Update(ctx context.Context, by access.Actor, at Place, id int6
 		if n, err = postgres.One[Note](ctx, tx, sqlUpdate, n.ID, body, now); err != nil {
 			return err
 		}
+		if err := here.replace(ctx, tx, &n, &body); err != nil {
+			return err
+		}
 		return s.deps.Bus.Publish(ctx, tx, Event{Action: Updated, By: by, At: now, Of: here, Note: n, Before: before.Body})
 	})
 	return &n, err
@@ -220,10 +229,16 @@ func (s *Service) Delete(ctx context.Context, by access.Actor, at Place, id int6
 		if _, err := tx.Exec(ctx, sqlDelete, n.ID); err != nil {
 			return err
 		}
+		if err := here.replace(ctx, tx, n, nil); err != nil {
+			return err
+		}
 		if n.First {
 			if _, err := tx.Exec(ctx, sqlNextFirst, n.DiscussionID); err != nil {
 				return err
 			}
+		}
+		if n.Internal {
+			return nil
 		}
 		return here.counted(ctx, tx, -1, now)
 	})

@@ -31,11 +31,14 @@ func (s *Service) OnIssue(ctx context.Context, tx pgx.Tx, e issue.Event) error {
 		return s.noteMove(ctx, tx, e)
 	case issue.Cloned:
 		if e.Notes {
-			copied, err := tx.Exec(ctx, sqlCopyNotes, e.Issue.ID, e.Other.ID)
+			copied, err := postgres.Value[int](ctx, tx, sqlCopyNotes, e.Issue.ID, e.Other.ID)
 			if err != nil {
 				return err
 			}
-			if err := issue.AddToNotesCount(ctx, tx, e.Other.ID, int(copied.RowsAffected()), e.At); err != nil {
+			if err := issue.AddToNotesCount(ctx, tx, e.Other.ID, copied, e.At); err != nil {
+				return err
+			}
+			if err := s.nameInFull(ctx, tx, e); err != nil {
 				return err
 			}
 		}
@@ -52,6 +55,9 @@ func (s *Service) noteMove(ctx context.Context, tx pgx.Tx, e issue.Event) error 
 			return err
 		}
 	}
+	if err := s.nameInFull(ctx, tx, e); err != nil {
+		return err
+	}
 	if _, err := tx.Exec(ctx, sqlNoVotes, e.Issue.ID); err != nil {
 		return err
 	}
@@ -65,6 +71,43 @@ func (s *Service) noteMove(ctx context.Context, tx pgx.Tx, e issue.Event) error 
 		return err
 	}
 	return s.noteBoth(ctx, tx, e, "moved to", "moved from")
+}
+
+// nameInFull has the notes that came along to another project name issues and commits of the one that they come from with its path.
+func (s *Service) nameInFull(ctx context.Context, tx pgx.Tx, e issue.Event) error {
+	if e.In.ID == e.Project.ID {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, sqlNameCommits, e.Other.ID, e.Project.ID, e.Project.FullPath()); err != nil {
+		return err
+	}
+	notes, err := postgres.All[struct {
+		ID   int64
+		Body string
+	}](ctx, tx, sqlNaming, e.Other.ID)
+	if err != nil || len(notes) == 0 {
+		return err
+	}
+	before := make([]string, len(notes))
+	for n := range notes {
+		before[n] = notes[n].Body
+	}
+	after, err := issue.InFull(ctx, tx, e.Project, before)
+	if err != nil {
+		return err
+	}
+	var ids []int64
+	var bodies []string
+	for n := range notes {
+		if after[n] != before[n] && len(after[n]) <= maxBody {
+			ids, bodies = append(ids, notes[n].ID), append(bodies, after[n])
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err = tx.Exec(ctx, sqlRename, ids, bodies)
+	return err
 }
 
 // opposite is a link seen from its other end.

@@ -257,6 +257,7 @@ type surroundings struct {
 	access     map[int64]memberships
 	attributes map[int64][]attribute.Attribute
 	digests    map[int64]Digest
+	open       map[int64]int // issues
 }
 
 type memberships struct {
@@ -352,6 +353,9 @@ func (s *Service) around(ctx context.Context, to access.Actor, page []Project, f
 		if around.shares, err = s.sharesAmong(ctx, to, ids); err != nil {
 			return around, err
 		}
+		if around.open, err = s.openIssues(ctx, to, page); err != nil {
+			return around, err
+		}
 	}
 	if form.permissions && to.SignedIn() {
 		if around.access, err = s.accessAmong(ctx, to, ids); err != nil {
@@ -362,6 +366,25 @@ func (s *Service) around(ctx context.Context, to access.Actor, page []Project, f
 		around.attributes, err = s.attributes.Among(ctx, ids...)
 	}
 	return around, err
+}
+
+// openIssues counts the open issues of those projects whose issues the viewer
+// reads.
+func (s *Service) openIssues(ctx context.Context, to access.Actor, page []Project) (map[int64]int, error) {
+	var of []*Project
+	for i := range page {
+		if page[i].readsIssues(to) {
+			of = append(of, &page[i])
+		}
+	}
+	if len(of) == 0 {
+		return nil, nil
+	}
+	return s.deps.Issues.CountOpen(ctx, to, of)
+}
+
+func (p *Project) readsIssues(to access.Actor) bool {
+	return p.MayRead(to, p.Features.Issues, access.Guest)
 }
 
 // sharesAmong leaves out the groups that the viewer may not know of.
@@ -441,7 +464,7 @@ func (s *Service) namespaceForm(p *Project, around surroundings) namespaceForm {
 func (s *Service) fullForm(to access.Actor, p *Project, around surroundings, form shape) fullForm {
 	f, set := p.Features, p.Settings
 	code := p.MayReadCode(to)
-	issues := p.MayRead(to, f.Issues, access.Guest)
+	issues := p.readsIssues(to)
 	requests := code && p.MayRead(to, f.MergeRequests, access.Reporter)
 	api := s.deps.ExternalURL + "/api/v4/projects/" + strconv.FormatInt(p.ID, 10)
 	digest, known := around.digests[p.ID]
@@ -480,7 +503,7 @@ func (s *Service) fullForm(to access.Actor, p *Project, around surroundings, for
 		full.SharedWithGroups = []shareForm{}
 	}
 	if issues {
-		full.OpenIssuesCount = new(0)
+		full.OpenIssuesCount = new(around.open[p.ID])
 	}
 	if code {
 		full.ciConfig = &ciConfig{CIConfigPath: set.CIConfigPath}

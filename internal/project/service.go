@@ -39,6 +39,7 @@ type Deps struct {
 	Names       wire.Names
 	Code        Repositories
 	JobTokens   JobTokens
+	Issues      Issues
 }
 
 // Service is the use cases of projects.
@@ -119,6 +120,13 @@ type JobTokens interface {
 	// Reach says how far the token of a job, which the actor presents, reaches
 	// into a project.
 	Reach(ctx context.Context, a access.Actor, p *Project) (Reach, error)
+}
+
+// Issues is the room above that knows the issues of projects.
+type Issues interface {
+	// CountOpen is how many open issues an actor may read in each of some
+	// projects where they read issues, by id, counted as far as lists are.
+	CountOpen(ctx context.Context, a access.Actor, projects []*Project) (map[int64]int, error)
 }
 
 // limit takes away what the token of a job does not have of its person's

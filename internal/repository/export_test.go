@@ -26,7 +26,21 @@ func (s *Service) CheckText(ctx context.Context, by access.Actor, id int64, upda
 	if err != nil {
 		return err
 	}
-	a, err := s.begin(ctx, by, repo, texts{s, t}, ViaHTTP)
+	a, err := s.begin(ctx, by, repo, texts{s: s, row: t}, ViaHTTP)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return a.of.check(ctx, a, gitstore.Quarantine{}, updates)
+}
+
+// CheckTextWithin is CheckText where files have a limit.
+func (s *Service) CheckTextWithin(ctx context.Context, by access.Actor, id int64, maxFile func(string) int64, updates ...gitstore.RefUpdate) error {
+	t, repo, err := s.openText(ctx, id)
+	if err != nil {
+		return err
+	}
+	a, err := s.begin(ctx, by, repo, texts{s, t, maxFile}, ViaHTTP)
 	if err != nil {
 		return err
 	}
@@ -45,7 +59,7 @@ func (s *Service) PushText(ctx context.Context, by access.Actor, id int64, updat
 	if err != nil {
 		return err
 	}
-	a, err := s.begin(ctx, by, repo, texts{s, t}, ViaHTTP)
+	a, err := s.begin(ctx, by, repo, texts{s: s, row: t}, ViaHTTP)
 	if err != nil {
 		return err
 	}

@@ -141,7 +141,7 @@ func (s *Service) subjectOf(ctx context.Context, push Push) (subject, *gitstore.
 		if err != nil {
 			return nil, nil, err
 		}
-		return texts{s, t}, s.deps.Store.Repo(t.Key()), nil
+		return texts{s: s, row: t}, s.deps.Store.Repo(t.Key()), nil
 	}
 	p, err := s.deps.Projects.Known(ctx, *push.ProjectID)
 	if err != nil {

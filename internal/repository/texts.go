@@ -96,7 +96,7 @@ func (s *Service) CommitText(
 	if err != nil {
 		return "", err
 	}
-	a, err := s.begin(ctx, by, repo, texts{s, t}, ViaAPI)
+	a, err := s.begin(ctx, by, repo, texts{s: s, row: t}, ViaAPI) // whoever calls it checks what they write
 	if err != nil {
 		return "", err
 	}
@@ -134,7 +134,7 @@ func (s *Service) ServeText(ctx context.Context, by access.Actor, at TextTarget,
 	if x.Service != gitstore.ReceivePack {
 		return s.send(ctx, repo, x, false)
 	}
-	a, err := s.begin(ctx, by, repo, texts{s, t}, x.Via)
+	a, err := s.begin(ctx, by, repo, texts{s, t, at.MaxFile}, x.Via)
 	if err != nil {
 		return err
 	}
@@ -150,6 +150,8 @@ func (s *Service) ServeText(ctx context.Context, by access.Actor, at TextTarget,
 type texts struct {
 	s   *Service
 	row *Text
+
+	maxFile func(path string) int64 // TextTarget.MaxFile
 }
 
 func (t texts) owner() (projectID, textID *int64) { return nil, &t.row.ID }
@@ -174,6 +176,9 @@ func (t texts) check(ctx context.Context, a *PushSession, q gitstore.Quarantine,
 			}
 		}
 		if t.row.MaxFiles == 0 {
+			if err := t.checkSizes(ctx, repo, u); err != nil {
+				return err
+			}
 			continue
 		}
 		files, err := t.files(ctx, repo, u.New)
@@ -184,6 +189,41 @@ func (t texts) check(ctx context.Context, a *PushSession, q gitstore.Quarantine,
 			return &gitstore.RefusedError{Text: fmt.Sprintf("This repository holds %d files at the most.", t.row.MaxFiles)}
 		case len(files) == 0:
 			return &gitstore.RefusedError{Text: "This repository must hold at least one file."}
+		}
+	}
+	return nil
+}
+
+// maxPushed is how many files one push to a repository of any number may change.
+const maxPushed = 20_000
+
+// checkSizes refuses files that are too large, of those that a push changes.
+func (t texts) checkSizes(ctx context.Context, repo *gitstore.Repo, u gitstore.RefUpdate) error {
+	if t.maxFile == nil {
+		return nil
+	}
+	old := u.Old
+	if old == gitstore.Zero {
+		old = gitstore.EmptyTree
+	}
+	changed, more, err := repo.Changes(ctx, old, u.New, maxPushed)
+	if err != nil {
+		return err
+	}
+	if more {
+		return &gitstore.RefusedError{Text: fmt.Sprintf("One push changes %d files at the most. Push fewer commits at once.", maxPushed)}
+	}
+	for _, f := range changed {
+		most := t.maxFile(f.NewPath)
+		if f.Deleted || most == 0 || f.NewMode.Kind() != gitstore.BlobKind {
+			continue
+		}
+		object, err := repo.StatEntry(ctx, gitstore.Entry{ID: f.NewID, Mode: f.NewMode, Path: f.NewPath})
+		if err != nil {
+			return err
+		}
+		if object.Size > most {
+			return &gitstore.RefusedError{Text: fmt.Sprintf("The file %q is too long (%d Bytes). The maximum size is %d Bytes.", f.NewPath, object.Size, most)}
 		}
 	}
 	return nil
@@ -305,4 +345,6 @@ type TextTarget struct {
 	ID      int64
 	MaxSize int64  // bytes of what is pushed; 0 is the store's limit
 	Path    string // as addresses name it, without .git
+
+	MaxFile func(path string) int64 // bytes that a file may have, by its path; 0 is any number. nil: all files may
 }

@@ -294,6 +294,40 @@ func TestATreeThatNamesItselfOftenIsSettledAtOnce(t *testing.T) {
 	}
 }
 
+// DO-04: a page that is pushed is as long as pages may be.
+func TestDO04_FilesOfATextThatAreTooLargeAreNotPushed(t *testing.T) {
+	t.Parallel()
+	x := newTexts(t, 0)
+	first := x.must(t, added("a.md", "short"))
+	large := x.must(t, added("b.md", strings.Repeat("x", 200)), added("c.png", strings.Repeat("x", 5000)))
+	beside := x.must(t, added("d.md", "short"))
+	row, err := x.repositories.FindText(t.Context(), x.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := func(path string) int64 {
+		if strings.HasSuffix(path, ".md") {
+			return 100
+		}
+		return 0
+	}
+	push := func(old, now gitstore.OID) error {
+		return x.repositories.CheckTextWithin(t.Context(), x.actor(access.Developer), x.id, pages, gitstore.RefUpdate{Name: row.Ref(), Old: old, New: now})
+	}
+	for _, old := range []gitstore.OID{first, gitstore.Zero} {
+		var refused *gitstore.RefusedError
+		if err := push(old, large); !errors.As(err, &refused) || !strings.Contains(refused.Text, `"b.md" is too long (200 Bytes). The maximum size is 100 Bytes.`) {
+			t.Errorf("a page that is too long: %v", err)
+		}
+	}
+	if err := push(gitstore.Zero, first); err != nil {
+		t.Errorf("a short page: %v", err)
+	}
+	if err := push(large, beside); err != nil {
+		t.Errorf("a short page beside a long one that is there: %v", err)
+	}
+}
+
 func TestDamagedRepositoriesOfTextsAreFound(t *testing.T) {
 	t.Parallel()
 	x := newTexts(t, 0)

@@ -12,7 +12,11 @@ const (
 insert into snippets (author_id, project_id, repository_id, title, description, visibility, user_agent, ip_address, created_at, updated_at)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9) returning id`
 	sqlUpdate = `update snippets set title = $2, description = $3, visibility = $4, updated_at = $5 where id = $1`
-	sqlDelete = `delete from snippets where id = $1`
+	// Whoever saw the snippet as it is now passes, once.
+	sqlClaim = `
+update snippets set updated_at = greatest($3::timestamptz, updated_at + interval '1 microsecond') where id = $1 and ready and updated_at = $2 returning updated_at`
+	sqlUnclaim = `update snippets set updated_at = $3 where id = $1 and updated_at = $2`
+	sqlDelete  = `delete from snippets where id = $1`
 	// Whether the first files came with it.
 	sqlPushed = `
 with was as (select id, ready from snippets where repository_id = $1 for no key update)

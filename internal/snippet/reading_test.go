@@ -3,6 +3,7 @@ package snippet_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -70,6 +71,80 @@ func TestASnippetThatSomebodyElseChangedMeanwhileStays(t *testing.T) {
 	}
 	if err := update("third", time.Time{}); err != nil || find().Title != "third" {
 		t.Errorf("whatever it is: %v", err)
+	}
+}
+
+func TestOfSeveralWhoSawTheSameSnippetOneChangesIt(t *testing.T) {
+	t.Parallel()
+	for name, files := range map[string]bool{"with its files": true, "its title alone": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newFixture(t)
+			one := w.create(t, w.author, nil, "private", "a.txt")
+			by := access.Actor{Person: w.author.Person()}
+			at, err := w.Snippets.Find(t.Context(), by, one.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Turn(time.Minute)
+			const writers = 6
+			refusals := make([]error, writers)
+			var all sync.WaitGroup
+			for n := range writers {
+				all.Go(func() {
+					title := fmt.Sprintf("writer %d", n)
+					c := snippet.Change{Title: &title, Seen: at.UpdatedAt}
+					if files {
+						c.Files = []snippet.File{{Action: snippet.Update, Path: "a.txt", Content: &title}}
+					}
+					_, refusals[n] = w.Snippets.Update(t.Context(), by, at, c)
+				})
+			}
+			all.Wait()
+			now, err := w.Snippets.Find(t.Context(), by, one.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			passed := 0
+			for n, err := range refusals {
+				switch {
+				case err == nil:
+					if passed++; now.Title != fmt.Sprintf("writer %d", n) {
+						t.Errorf("writer %d was told that it is done, and it is called %q", n, now.Title)
+					}
+				case !fault.Is(err, fault.Conflict):
+					t.Errorf("writer %d: %v", n, err)
+				}
+			}
+			if passed != 1 {
+				t.Errorf("%d writers passed", passed)
+			}
+			if r := w.As(t, w.author).Do(t, "GET", one.path()+"/raw", nil); files && r.Body != now.Title {
+				t.Errorf("it is called %q and its file holds %q", now.Title, r.Body)
+			}
+		})
+	}
+}
+
+func TestAChangeOfASnippetThatIsRefusedCanBeSentAgain(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	one := w.create(t, w.author, nil, "private", "a.txt")
+	by := access.Actor{Person: w.author.Person()}
+	at, err := w.Snippets.Find(t.Context(), by, one.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Turn(time.Minute)
+	change := func(path string) error {
+		_, err := w.Snippets.Update(t.Context(), by, at, snippet.Change{Files: []snippet.File{{Action: snippet.Update, Path: path, Content: new("new")}}, Seen: at.UpdatedAt})
+		return err
+	}
+	if err := change("missing.txt"); err == nil || fault.Is(err, fault.Conflict) {
+		t.Fatalf("a file that is not there: %v", err)
+	}
+	if err := change("a.txt"); err != nil {
+		t.Errorf("again, with the file that is there: %v", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -201,9 +202,6 @@ func (s *Service) commit(ctx context.Context, by access.Actor, of *Snippet, mess
 
 // Update changes a snippet: first its files, in a commit, then the rest, in a transaction. If it fails in between, the same call may be repeated.
 func (s *Service) Update(ctx context.Context, by access.Actor, at Place, c Change) (Place, error) {
-	if !c.Seen.IsZero() && !c.Seen.Equal(at.UpdatedAt) {
-		return Place{}, errChanged
-	}
 	if c.Visibility != nil && *c.Visibility != at.Visibility {
 		if err := s.checkRestricted(by, *c.Visibility); err != nil {
 			return Place{}, err
@@ -218,13 +216,17 @@ func (s *Service) Update(ctx context.Context, by access.Actor, at Place, c Chang
 		if err != nil {
 			return Place{}, err
 		}
-		if err := s.commit(ctx, by, at.Snippet, "Update snippet", edits); err != nil {
+		if err := s.commitSeen(ctx, by, at.Snippet, c.Seen, edits); err != nil {
 			return Place{}, err
 		}
+		c.Seen = time.Time{}
 	}
 	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
 		if become, err = postgres.One[Snippet](ctx, tx, sqlLock, at.ID); err != nil {
 			return found(err)
+		}
+		if !c.Seen.IsZero() && !c.Seen.Equal(become.UpdatedAt) {
+			return errChanged
 		}
 		if c.Title == nil && c.Description == nil && c.Visibility == nil {
 			return nil // OnTextPushed has published the change of the files
@@ -239,6 +241,25 @@ func (s *Service) Update(ctx context.Context, by access.Actor, at Place, c Chang
 		return s.deps.Bus.Publish(ctx, tx, Event{Action: Updated, By: by, Snippet: become})
 	})
 	return Place{&become, at.Project}, err
+}
+
+// commitSeen changes the files of a snippet that is still as its writer saw it; the zero time is whatever it is. The time of the last change is
+// moved on before the commit, so that of several who saw the same one passes, and back when nothing was committed.
+func (s *Service) commitSeen(ctx context.Context, by access.Actor, of *Snippet, seen time.Time, edits []gitstore.Change) error {
+	if seen.IsZero() {
+		return s.commit(ctx, by, of, "Update snippet", edits)
+	}
+	claimed, err := postgres.Value[time.Time](ctx, s.deps.DB, sqlClaim, of.ID, seen, s.deps.Clock.Now())
+	if errors.Is(err, postgres.ErrNoRows) {
+		return errChanged
+	} else if err != nil {
+		return err
+	}
+	if err := s.commit(ctx, by, of, "Update snippet", edits); err != nil {
+		_, back := s.deps.DB.Exec(context.WithoutCancel(ctx), sqlUnclaim, of.ID, claimed, seen)
+		return errors.Join(err, back)
+	}
+	return nil
 }
 
 // apply makes the changes to a snippet in memory and checks the result.

@@ -147,7 +147,7 @@ func (s *Service) Show(ctx context.Context, reader access.Actor, in *owner.Owner
 	if err != nil {
 		return "", err
 	}
-	return relink(shown, s.deps.ExternalURL+WebPath(in, ""), p.Slug), nil
+	return contents(relink(shown, s.deps.ExternalURL+WebPath(in, ""), p.Slug)), nil
 }
 
 type createParams struct {
@@ -232,6 +232,14 @@ func (s *Service) handleAttach(ctx context.Context, call httpapi.Call[*owner.Own
 	return attachmentForm{FileName: name, FilePath: at, Branch: branch, Link: linkForm{URL: at, Markdown: upload.Markdown(name, at)}}, nil
 }
 
+// maxFile is how many bytes a page may have that somebody pushes; what is no page has no limit of its own.
+func (s *Service) maxFile(path string) int64 {
+	if _, page := pageAt(gitstore.Entry{Path: path, Mode: gitstore.FileMode}); !page {
+		return 0
+	}
+	return int64(s.deps.Settings.Current().WikiPageMaxContentBytes)
+}
+
 // GitTarget is the repository of a wiki for a git client who may use a service on it.
 func (s *Service) GitTarget(ctx context.Context, by access.Actor, in *owner.Owner, service gitstore.Service) (repository.TextTarget, error) {
 	none := repository.TextTarget{}
@@ -254,5 +262,5 @@ func (s *Service) GitTarget(ctx context.Context, by access.Actor, in *owner.Owne
 	case id == 0:
 		id, err = s.ensureRepository(ctx, in.Entity)
 	}
-	return repository.TextTarget{ID: id, Path: Path(in)}, err
+	return repository.TextTarget{ID: id, Path: Path(in), MaxFile: s.maxFile}, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -433,4 +434,52 @@ func TestDO04_APageThatIsTooLargeIsNotRead(t *testing.T) {
 	w.Do(t, "GET", w.at+"/a", nil).Want(t, http.StatusRequestEntityTooLarge,
 		`{"message":"The page is larger than pages of a wiki may be. Clone the wiki to read it."}`)
 	w.Do(t, "GET", w.at, nil).WantStatus(t, http.StatusOK)
+}
+
+// What is pushed is bounded as what the API takes.
+func TestDO04_APageThatIsTooLargeIsNotPushed(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.As(t, w.root).Do(t, "PUT", "/application/settings", object{"wiki_page_max_content_bytes": 1024}).WantStatus(t, http.StatusOK)
+	by := w.actor(access.Developer)
+	p, err := w.Projects.Find(t.Context(), by, w.project.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := w.Wikis.GitTarget(t.Context(), by, owner.OfProject(p), gitstore.ReceivePack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]int64{"a.md": 1024, "docs/b.ASCIIDOC": 1024, "uploads/x/a.md": 0, "picture.png": 0, "": 0} {
+		if got := at.MaxFile(file); got != want {
+			t.Errorf("%q may have %d bytes, want %d", file, got, want)
+		}
+	}
+}
+
+func TestAPageListsItsHeadingsWhereItAsksForThem(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	shown := func(text string) string {
+		t.Helper()
+		w.write(t, "page", text)
+		defer w.As(t, w.people[access.Maintainer]).Do(t, "DELETE", w.at+"/page", nil)
+		r := httpapitest.JSON[struct{ Content string }](t, w.Do(t, "GET", w.at+"/page?render_html=true", nil).WantStatus(t, http.StatusOK))
+		return regexp.MustCompile(`user-content-[0-9a-f]{8}-`).ReplaceAllString(r.Content, "")
+	}
+	const list = `<ul class="contents"><li><a href="#one">One</a><ul><li><a href="#two--more">Two &amp; more</a></li><li><a href="#three">Three</a></li></ul></li><li><a href="#four">Four</a></li></ul>`
+	for _, mark := range []string{"[[_TOC_]]", "[TOC]"} {
+		if got := shown(mark + "\n\n# One\n\n## *Two* & more\n\n## Three\n\n# Four\n\n" + mark); !strings.HasPrefix(got, list) || strings.Count(got, `class="contents"`) != 1 {
+			t.Errorf("%s: %s", mark, got)
+		}
+	}
+	if got := shown("# One\n\nsee `[[_TOC_]]` there"); strings.Contains(got, "contents") {
+		t.Errorf("within a line: %s", got)
+	}
+	if got := shown("[[_TOC_]]\n\n### <script>alert(1)</script> \"x\"\n\n# b"); strings.Contains(got, "<script") || !strings.Contains(got, `class="contents"`) {
+		t.Errorf("hostile: %s", got)
+	}
+	if got := shown("[[_TOC_]]\n\nno headings"); strings.Contains(got, "<ul") || strings.Contains(got, "TOC") {
+		t.Errorf("without headings: %s", got)
+	}
 }

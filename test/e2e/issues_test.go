@@ -24,13 +24,15 @@ type planners struct {
 	stop    chan struct{}
 	begun   atomic.Int64
 
+	variables atomic.Int64 // that were acknowledged
+
 	mu           sync.Mutex
 	acknowledged map[int64]string // iid to title
 	progress     chan struct{}    // one for each issue that was acknowledged
 }
 
 // Two nodes die again and again while sixteen people create and change issues. The numbers of the issues have no gaps and no doubles, what was acknowledged
-// is there, and what follows from a change (system notes, events, to-dos) is there exactly when the change is.
+// is there, and what follows from a change (system notes, events, to-dos, activity, mails, the audit trail) is there exactly when the change is.
 func TestIssuesAreNumberedWithoutGapsAndChangeWholeWhileNodesDie(t *testing.T) {
 	t.Parallel()
 	kills, err := strconv.Atoi(cmp.Or(os.Getenv("STITHY_TEST_ISSUE_KILLS"), "4"))
@@ -82,25 +84,57 @@ func TestIssuesAreNumberedWithoutGapsAndChangeWholeWhileNodesDie(t *testing.T) {
 		}
 	}
 	for what, broken := range map[string]string{
-		"a title without its note, or the reverse":      `(i.title like '%, changed') <> ((select count(*) from notes n where n.issue_id = i.id and n.system and n.body like 'changed title%') = 1)`,
-		"a state without its event, or the reverse":     `(i.closed_at is not null) <> ((select count(*) from resource_events e where e.issue_id = i.id and e.kind = 'state' and e.action = 'closed') = 1)`,
-		"a label without its event, or the reverse":     `(select count(*) from issue_labels l where l.issue_id = i.id) <> (select count(*) from resource_events e where e.issue_id = i.id and e.kind = 'label')`,
-		"an assignee without a to-do, or the reverse":   `(select count(*) from issue_assignees a where a.issue_id = i.id) <> (select count(*) from todos d where d.issue_id = i.id and d.action = 'assigned')`,
-		"a mention without a to-do, or the reverse":     `(select count(*) from todos d where d.issue_id = i.id and d.action in ('mentioned', 'directly_addressed')) <> 1`,
-		"a comment that is not counted, or the reverse": `i.notes_count <> (select count(*) from notes n where n.issue_id = i.id and not n.system)`,
-		"a reference that is not noted, or the reverse": `(select count(*) from notes n where n.refers_to_id = i.id) <> 1`,
-		"a change without the time of the last change":  `i.title like '%, changed' and i.updated_at = i.created_at`,
+		"a title without its note, or the reverse":       `(i.title like '%, changed') <> ((select count(*) from notes n where n.issue_id = i.id and n.system and n.body like 'changed title%') = 1)`,
+		"a state without its event, or the reverse":      `(i.closed_at is not null) <> ((select count(*) from resource_events e where e.issue_id = i.id and e.kind = 'state' and e.action = 'closed') = 1)`,
+		"a label without its event, or the reverse":      `(select count(*) from issue_labels l where l.issue_id = i.id) <> (select count(*) from resource_events e where e.issue_id = i.id and e.kind = 'label')`,
+		"an assignee without a to-do, or the reverse":    `(select count(*) from issue_assignees a where a.issue_id = i.id) <> (select count(*) from todos d where d.issue_id = i.id and d.action = 'assigned')`,
+		"a mention without a to-do, or the reverse":      `(select count(*) from todos d where d.issue_id = i.id and d.action in ('mentioned', 'directly_addressed')) <> 1`,
+		"a comment that is not counted, or the reverse":  `i.notes_count <> (select count(*) from notes n where n.issue_id = i.id and not n.system)`,
+		"a reference that is not noted, or the reverse":  `(select count(*) from notes n where n.refers_to_id = i.id) <> 1`,
+		"a change without the time of the last change":   `i.title like '%, changed' and i.updated_at = i.created_at`,
+		"an issue without its activity, or the reverse":  `coalesce(h.made, 0) <> 1`,
+		"a closing without its activity, or the reverse": `coalesce(h.closed, 0) <> (i.closed_at is not null)::int`,
+		"a comment without its activity, or the reverse": `coalesce(c.said, 0) <> i.notes_count`,
+		"an issue without its mail, or the reverse":      `1 <> ` + mailed("new_issue"),
+		"a closing without its mail, or the reverse":     `(i.closed_at is not null)::int <> ` + mailed("close_issue"),
+		"a comment without its mail, or the reverse":     `i.notes_count <> ` + mailed("new_note"),
+		"a mail whose readers no job will look for":      `exists (select 1 from mail_events m where m.issue_id = i.id and ` + forgotten + `)`,
 	} {
-		found, err := postgres.Values[int64](t.Context(), db, `select iid from issues i where i.iid > 1 and `+broken+` order by iid limit 5`)
+		found, err := postgres.Values[int64](t.Context(), db, withActivity+`select iid from issues i left join happened h on h.id = i.id left join commented c on c.id = i.id
+			where i.iid > 1 and `+broken+` order by iid limit 5`)
 		if err != nil || len(found) > 0 {
 			t.Errorf("%s: %v %v", what, found, err)
 		}
 	}
+	variables, err := postgres.One[struct{ All, Written, Alone int64 }](t.Context(), db, `
+		select count(*) as all, count(*) filter (where (select count(*) from audit_events e where e.event_type = 'ci_variable_created' and e.target_details = v.key) = 1) as written,
+			(select count(*) from audit_events e where e.event_type = 'ci_variable_created' and not exists (select 1 from variables v where v.key = e.target_details)) as alone
+		from variables v where v.project_id = $1`, p.project)
+	if err != nil || variables.All < p.variables.Load() || variables.All == 0 || variables.Written != variables.All || variables.Alone != 0 {
+		t.Errorf("of variables, with their place in the audit trail: %+v, acknowledged %d, %v", variables, p.variables.Load(), err)
+	}
+	t.Logf("%d variables, %d acknowledged", variables.All, p.variables.Load())
 	t.Logf("%d kills, %d issues, %d acknowledged, %d asked for", kills, numbers.All, len(p.acknowledged), p.begun.Load())
 }
 
+// withActivity counts what happened to issues.
+const withActivity = `with happened as materialized (
+	select target_id as id, count(*) filter (where action = 'created') as made, count(*) filter (where action = 'closed') as closed
+	from events where target_type = 'Issue' group by target_id),
+commented as materialized (
+	select n.issue_id as id, count(*) as said from events e join notes n on n.id = e.target_id where e.target_type = 'Note' and e.action = 'commented' group by n.issue_id) `
+
+// mailed is how many mails about an event of an issue wait for bob, or for a job that finds whom to tell. None is sent: the mail server is away.
+func mailed(event string) string {
+	return fmt.Sprintf(`((select count(*) from mail_events m where m.issue_id = i.id and m.event = '%[1]s' and m.everyone) +
+		(select count(*) from mails m where m.thread = 'issue' and m.thread_id = i.id and m.event = '%[1]s' and m.user_id = (select id from users where username = 'bob')))`, event)
+}
+
+// forgotten is the condition that no job knows of what is to be mailed.
+const forgotten = `not exists (select 1 from river_job j where j.kind = 'notification_spread' and (j.args ->> 'event_id')::bigint = m.id)`
+
 func startPlanners(t *testing.T) *planners {
-	p := &planners{pair: startPair(t), stop: make(chan struct{}), acknowledged: map[int64]string{}, progress: make(chan struct{}, 1<<16)}
+	p := &planners{pair: startPair(t, "STITHY_SMTP_URL=smtp://"+freeAddress(t)), stop: make(chan struct{}), acknowledged: map[int64]string{}, progress: make(chan struct{}, 1<<16)}
 	c := p.on(t, 0, p.token)
 	call(c.Settings.UpdateSettings(&gitlab.UpdateSettingsOptions{IssuesCreateLimit: new(int64(0)), NotesCreateLimit: new(int64(0))})).ok(t, http.StatusOK)
 	for _, name := range []string{"bob", "carol"} {
@@ -158,6 +192,13 @@ func (p *planners) work(ctx context.Context, hand int) {
 		p.acknowledged[i.IID] = title
 		p.mu.Unlock()
 		p.progress <- struct{}{}
+		if n%4 == 0 {
+			if _, _, err := clients[(n+hand)%2].ProjectVariables.CreateVariable(p.project, &gitlab.CreateProjectVariableOptions{
+				Key: new(fmt.Sprintf("V_%d_%d", hand, n)), Value: new("x"),
+			}, gitlab.WithContext(ctx)); err == nil {
+				p.variables.Add(1)
+			}
+		}
 		_, _, _ = clients[(n+hand+1)%2].Issues.UpdateIssue(p.project, i.IID, &gitlab.UpdateIssueOptions{
 			Title: new(title + ", changed"), StateEvent: new("close"), AddLabels: &gitlab.LabelOptions{"second"},
 		}, gitlab.WithContext(ctx))

@@ -15,9 +15,10 @@ import (
 	"golang.org/x/net/html"
 )
 
+// rendered is a text as its limits let it be, however busy the machine is: the budget of time is left out.
 func rendered(t testing.TB, text string) *Document {
 	t.Helper()
-	d, err := Render(context.Background(), text)
+	d, err := renderWithin(context.Background(), text, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -438,11 +439,47 @@ func TestDO03_WhatIsTooMuchIsShownAsItWasWritten(t *testing.T) {
 	}
 }
 
+func TestDO03_ATextWhoseTimeIsOverIsShownAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"*a*", strings.Repeat("- [a](b) *c* `d` _e_\n", 100), "|a|b|\n|-|-|\n|c|d|", "$`x`$ and #1"} {
+		d, err := renderWithin(t.Context(), text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Plain(); got != `<pre class="as-written">`+html.EscapeString(text)+"</pre>" {
+			t.Errorf("%.100s", got)
+		}
+	}
+}
+
 func TestNobodyIsWaitedForInVain(t *testing.T) {
 	t.Parallel()
 	gone, stop := context.WithCancel(t.Context())
 	stop()
 	if _, err := Render(gone, "*a*"); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestReferencesSayWhereTheyStand(t *testing.T) {
+	t.Parallel()
+	source := "# On #1\n\n> ä #2, `#3` and g/p#4 by @ada\n\n| a | b |\n|---|---|\n| #5 | \\| #6 |\n\n- [x] #7[^n]\n\n[^n]: #8\n"
+	spots, err := Spots(t.Context(), source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range spots {
+		if source[s.From:s.To] != s.Text {
+			t.Errorf("%s is said to stand where %q stands", s.Text, source[s.From:s.To])
+		}
+		got = append(got, s.Text)
+	}
+	slices.Sort(got)
+	if want := []string{"#1", "#2", "#5", "#6", "#7", "#8", "@ada", "g/p#4"}; !slices.Equal(got, want) {
+		t.Errorf("found are %q, want %q", got, want)
+	}
+	if spots, err := Spots(t.Context(), "#1 "+strings.Repeat("x", MaxText)); len(spots) > 0 || err != nil {
+		t.Errorf("in what is too long: %v, %v", spots, err)
 	}
 }

@@ -18,8 +18,25 @@ func References(ctx context.Context, source string) (all []Reference, err error)
 		source = source[:MaxReferred]
 		source = source[:strings.LastIndexAny(source, " \n")+1] // half a name is another one
 	}
-	source = strings.ReplaceAll(strings.ToValidUTF8(source, "\uFFFD"), "\x00", "\uFFFD")
-	if !strings.ContainsAny(source, "@#!$~%^>") || !modest(source) {
+	spots, err := Spots(ctx, strings.ReplaceAll(strings.ToValidUTF8(source, "\uFFFD"), "\x00", "\uFFFD"))
+	for _, s := range spots {
+		if s.Kind != Commit && s.Kind != Range {
+			all = append(all, s.Reference)
+		}
+	}
+	return all, err
+}
+
+// Spot is a reference in a text, and where it stands there.
+type Spot struct {
+	Reference
+	From, To int
+}
+
+// Spots are the references of a text outside of code and of addresses, in its order. A text that is too long or takes too long to read has none.
+// It fails only when the context ends.
+func Spots(ctx context.Context, source string) (all []Spot, err error) {
+	if len(source) > MaxText || !strings.ContainsAny(source, "@#!$~%^>") || !modest(source) {
 		return nil, nil
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, budget, errCostly)
@@ -34,8 +51,8 @@ func References(ctx context.Context, source string) (all []Reference, err error)
 	}()
 	run, _ := parse(ctx, []byte(source))
 	for _, in := range run.inserts {
-		if r := in.reference; r != nil && r.Kind != Upload && r.Kind != Commit && r.Kind != Range {
-			all = append(all, *r)
+		if r := in.reference; r != nil && r.Kind != Upload {
+			all = append(all, Spot{*r, in.from, in.to})
 		}
 	}
 	return all, nil

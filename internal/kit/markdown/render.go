@@ -62,11 +62,16 @@ var tools = sync.OnceValue(func() goldmark.Markdown {
 
 // Render turns a text into a document. It fails only when the context ends.
 func Render(ctx context.Context, source string) (*Document, error) {
+	return renderWithin(ctx, source, budget)
+}
+
+// renderWithin is Render with a budget of its own.
+func renderWithin(ctx context.Context, source string, most time.Duration) (*Document, error) {
 	source = strings.ReplaceAll(strings.ToValidUTF8(source, "\uFFFD"), "\x00", "\uFFFD")
 	if len(source) > MaxText || !modest(source) {
 		return asWritten(source), nil
 	}
-	ctx, stop := context.WithTimeoutCause(ctx, budget, errCostly)
+	ctx, stop := context.WithTimeoutCause(ctx, most, errCostly)
 	defer stop()
 	d, err := render(ctx, []byte(source))
 	switch {
@@ -151,6 +156,7 @@ type run struct {
 type insert struct {
 	html      string // of ours, for a formula
 	reference *Reference
+	from, to  int // where the reference stands in the text; both 0 where it is part of an address
 }
 
 // check ends the run when its time is over.
@@ -416,7 +422,7 @@ func (r *run) refer(t *ast.Text, source []byte, read map[*ast.Text]bool) {
 		if ref.Kind == Mention && strings.Trim(string(source[r.addressed:from+start]), " \t\r\n,") == "" {
 			ref.Direct, r.addressed = true, from+stop
 		}
-		parts = append(parts, &put{n: r.add(insert{reference: &ref})})
+		parts = append(parts, &put{n: r.add(insert{reference: &ref, from: from + start, to: from + stop})})
 		at, last = stop, stop
 	}
 	if len(parts) == 0 {

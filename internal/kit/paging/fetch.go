@@ -34,26 +34,13 @@ func Count(ctx context.Context, q postgres.Querier, l *postgres.List) (int, erro
 
 // FetchOf is Fetch of a list whose total is known.
 func FetchOf[T any](ctx context.Context, q postgres.Querier, l *postgres.List, req Request, total int, after func(T) []string) (Result[T], error) {
-	if req.Keyset && req.Cursor != nil {
-		values := make([]any, len(req.Cursor.After))
-		for i, v := range req.Cursor.After {
-			values[i] = v
-		}
-		if !l.AfterFits(len(values)) {
-			return Result[T]{}, badCursor()
-		}
-		l.After(values...)
-	}
-	if !req.Keyset {
-		l.Offset(req.Offset())
+	if err := place(l, req); err != nil {
+		return Result[T]{}, err
 	}
 	sql, args := l.Limit(req.PerPage + 1).SQL()
 	items, err := postgres.All[T](ctx, q, sql, args...)
 	if err != nil {
-		if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && req.Cursor != nil && pgErr.Code[:2] == "22" {
-			return Result[T]{}, badCursor() // a value that is not of its column's type
-		}
-		return Result[T]{}, err
+		return Result[T]{}, refused(err, req)
 	}
 	res := Result[T]{Items: items, Total: total, More: len(items) > req.PerPage}
 	if res.More {
@@ -63,6 +50,34 @@ func FetchOf[T any](ctx context.Context, q postgres.Querier, l *postgres.List, r
 		res.Next = &Cursor{OrderBy: req.OrderBy, Desc: req.Desc, After: after(res.Items[len(res.Items)-1])}
 	}
 	return res, nil
+}
+
+// place moves a list to the page.
+func place(l *postgres.List, req Request) error {
+	if !req.Keyset {
+		l.Offset(req.Offset())
+		return nil
+	}
+	if req.Cursor == nil {
+		return nil
+	}
+	if !l.AfterFits(len(req.Cursor.After)) {
+		return badCursor()
+	}
+	values := make([]any, len(req.Cursor.After))
+	for i, v := range req.Cursor.After {
+		values[i] = v
+	}
+	l.After(values...)
+	return nil
+}
+
+// refused is why a page was not read.
+func refused(err error, req Request) error {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && req.Cursor != nil && pgErr.Code[:2] == "22" {
+		return badCursor() // a value that is not of its column's type
+	}
+	return err
 }
 
 func badCursor() error { return fault.WithMessage(fault.BadParams, "cursor is invalid") }

@@ -42,6 +42,14 @@ func (NoJobTokens) Reach(context.Context, access.Actor, *project.Project) (proje
 	return project.Outside, nil
 }
 
+// NoIssues is for a room of projects without a room of issues above it.
+type NoIssues struct{}
+
+// CountOpen finds none.
+func (NoIssues) CountOpen(context.Context, access.Actor, []*project.Project) (map[int64]int, error) {
+	return nil, nil
+}
+
 // Option says what matters about a seeded project.
 type Option func(*seed)
 

@@ -16,6 +16,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/wire"
 	"stithy/internal/milestone"
+	"stithy/internal/note"
 	"stithy/internal/owner"
 	"stithy/internal/project/projecttest"
 	"stithy/internal/user/usertest"
@@ -343,5 +344,70 @@ func TestChangesOnPagesCountLikeThoseOfTheAPI(t *testing.T) {
 		if s := b.post(at(i) + path); s.Header().Get("RateLimit-Name") != "issues_update" {
 			t.Errorf("%s is not counted: %d", path, s.Code)
 		}
+	}
+}
+
+func TestAFileIsAttachedToAChangedIssueAChangedCommentAndAReply(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	i := w.open(t, issue.Draft{Title: "Mend the door", Description: new("It squeaks.")})
+	n := w.say(t, access.Reporter, i, note.Draft{Body: "first"})
+	b := w.in(t, access.Reporter)
+	for _, path := range []string{at(i) + "/edit", fmt.Sprintf("%s/notes/%d/edit", at(i), n.ID)} {
+		if s := b.shows(path); !s.says(`enctype="multipart/form-data"`, `type="file"`) {
+			t.Errorf("the form at %s takes no file", path)
+		}
+	}
+	if s := b.shows(at(i)); !s.says(fmt.Sprintf(`id="file-%d"`, n.ID)) {
+		t.Error("a reply takes no file")
+	}
+	if s := b.upload(at(i), "plan.txt", []byte("x"), "", "title", "Mend the gate", "description", "It squeaks."); s.Code != http.StatusSeeOther ||
+		!b.shows(at(i)).says("Mend the gate", "It squeaks.", "plan.txt</a>") {
+		t.Errorf("a changed issue: %d %s", s.Code, s.text)
+	}
+	if s := b.upload(fmt.Sprintf("%s/notes/%d", at(i), n.ID), "log.txt", []byte("x"), "", "note", "second"); s.Code != http.StatusSeeOther ||
+		!b.shows(at(i)).says("second", "log.txt</a>") {
+		t.Errorf("a changed comment: %d %s", s.Code, s.text)
+	}
+	if s := b.upload(at(i)+"/notes", "answer.txt", []byte("x"), "", "note", "so", "discussion", n.Discussion()); s.Code != http.StatusSeeOther ||
+		!b.shows(at(i)).says("answer.txt</a>") {
+		t.Errorf("a reply: %d %s", s.Code, s.text)
+	}
+	if s := w.in(t, access.Guest).upload(fmt.Sprintf("%s/notes/%d", at(i), n.ID), "evil.txt", []byte("x"), "", "note", "mine"); s.Code == http.StatusSeeOther {
+		t.Errorf("a comment of somebody else: %d", s.Code)
+	}
+}
+
+func TestALabelThatIsNotMadeIsToldOnThePage(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.in(t, access.Reporter).done(home+"/-/labels", "name", "bug", "color", "crimson")
+	const words = "This project has no such label"
+	told := func(b *browser, target string, pairs ...string) screen {
+		t.Helper()
+		s := b.post(target, pairs...)
+		if s.Code != http.StatusSeeOther {
+			t.Fatalf("%s: %d %s", target, s.Code, s.text)
+		}
+		b.flash = s.Result().Cookies()
+		defer func() { b.flash = nil }()
+		to, _, _ := strings.Cut(s.leads(), "#")
+		return b.shows(to)
+	}
+	guest := w.in(t, access.Guest)
+	if s := told(guest, issues, "title", "One", "more_labels", "bug, brand new"); !s.says(words, "brand new", ">bug<") {
+		t.Errorf("named in the form: %s", s.text)
+	}
+	if s := told(guest, issues, "title", "Two", "description", "x\n/label ~bug ~unknown"); !s.says(words, "unknown", ">bug<") {
+		t.Errorf("named by a command: %s", s.text)
+	}
+	if s := told(guest, issues, "title", "Three", "more_labels", "bug"); s.says(words) {
+		t.Errorf("a label that is there: %s", s.text)
+	}
+	if s := told(w.in(t, access.Reporter), issues, "title", "Four", "more_labels", "made now"); s.says(words) || !s.says("made now") {
+		t.Errorf("who may make labels: %s", s.text)
+	}
+	if s := told(w.in(t, access.Reporter), issues+"/1/notes", "note", "x\n/label ~bug ~nowhere"); !s.says(words, "nowhere") {
+		t.Errorf("in a comment: %s", s.text)
 	}
 }

@@ -236,13 +236,24 @@ func createIssue(x *request) error {
 		s, err = readSent(x)
 	}
 	var made *issue.Issue
+	var told issue.Outcome
 	if err == nil {
 		made, err = x.deps.Issues.Create(x.Context(), x.Actor, x.Project, issue.Draft{
 			Title: x.Form.Get("title"), Description: s.description, Confidential: s.confidential, DiscussionLocked: &s.locked,
 			AssigneeIDs: s.assignees, Labels: s.labels, MilestoneID: s.milestoneID, DueDate: s.due, Weight: s.weight, Type: s.kind,
+			UserAgent: x.R.UserAgent(), Outcome: &told,
 		})
 	}
 	if err == nil {
+		missing, err := x.leftOut(s.labels, made)
+		if err != nil {
+			return err
+		}
+		if words := noLabels(told.Summary, append(missing, told.Missing...)); words != "" {
+			if err := x.Say(page.Flash{Text: words}); err != nil {
+				return err
+			}
+		}
 		x.Redirect(x.At(below(issuesPath, made.IID)))
 		return nil
 	}
@@ -275,6 +286,7 @@ func editForm(x *request, f found, seen string) (*page.Form, error) {
 	}
 	form := x.NewForm(f.path(x, ""), "Save", textFields(v)...).With("seen", seen)
 	if !f.rights.Plan {
+		form.Fields = append(form.Fields, fileField(x, "file")...)
 		return form, nil
 	}
 	if f.DueDate != nil {
@@ -300,6 +312,7 @@ func editForm(x *request, f found, seen string) (*page.Form, error) {
 		return nil, err
 	}
 	form.Fields = append(append(form.Fields, planFields(x, v, c)...), confidentialField(v))
+	form.Fields = append(form.Fields, fileField(x, "file")...)
 	return form, nil
 }
 
@@ -358,17 +371,28 @@ func updateIssue(x *request) error {
 	if !f.rights.Edit {
 		return fault.New(fault.NotFound)
 	}
-	s, err := readSent(x)
+	var s sent
+	err = attach(x, "description")
+	if err == nil {
+		s, err = readSent(x)
+	}
 	seen := x.Form.Get("seen")
 	if err == nil && seen != "" && seen != digest(f.Issue) {
 		err = fault.WithMessage(fault.Conflict, "Somebody changed the title or the description meanwhile. "+
 			"Copy what you wrote, open the issue again and look at both.")
 	}
+	var saved *issue.Issue
 	if err == nil {
-		_, err = x.deps.Issues.Update(x.Context(), x.Actor, x.Project, f.IID, s.change(x, f))
+		saved, err = x.deps.Issues.Update(x.Context(), x.Actor, x.Project, f.IID, s.change(x, f))
 	}
 	if err == nil {
-		return x.Done(f.path(x, ""), "Issue saved.")
+		missing := []string{}
+		if f.rights.Plan {
+			if missing, err = x.leftOut(s.labels, saved); err != nil {
+				return err
+			}
+		}
+		return x.Done(f.path(x, ""), noLabels([]string{"Issue saved."}, missing))
 	}
 	form, formErr := editForm(x, f, seen)
 	if formErr != nil {
@@ -496,6 +520,29 @@ func cut(text string, most int) string {
 		return string(r[:most]) + "…"
 	}
 	return text
+}
+
+// leftOut are the labels that an issue did not get of those that were asked for.
+func (x *request) leftOut(asked []string, i *issue.Issue) ([]string, error) {
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	shown, err := x.deps.Issues.Beside(x.Context(), x.Actor, x.Project, *i)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(asked), func(name string) bool {
+		return slices.ContainsFunc(shown[0].Labels, func(l label.Label) bool { return l.Name == name })
+	}), nil
+}
+
+// noLabels says that something was asked for which is no label, after what else is said.
+func noLabels(said, missing []string) string {
+	if len(missing) > 0 {
+		said = append(slices.Clone(said), "This project has no such label, so the issue did not get it: "+cut(strings.Join(missing, ", "), 300)+
+			". Ask somebody who may make labels to add it.")
+	}
+	return strings.Join(said, " ")
 }
 
 // labelNames are the labels that were chosen, by name, and those that were written.

@@ -281,7 +281,10 @@ var presences = map[string]issue.Presence{"none": issue.None, "any": issue.Any, 
 
 // match is the filter as the room knows it, without the state.
 func (f filter) match(ctx context.Context, users *user.Service) (issue.Filter, error) {
-	m := issue.Filter{Search: unquoted(f.Words), Type: issue.Type(f.Type), Due: f.Due}
+	m := issue.Filter{Search: unquoted(f.Words), Due: f.Due}
+	if f.Type != "" {
+		m.Types = []issue.Type{issue.Type(f.Type)}
+	}
 	if f.Due == "none" {
 		m.Due = "0"
 	}

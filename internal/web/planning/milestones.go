@@ -53,6 +53,9 @@ func progressOf(d Deps, x *page.Request, in issue.Scope, id int64, title string)
 	counts, err := d.Issues.CountUpTo(x.Context(), x.Actor, in, issue.Filter{Match: issue.Match{MilestoneID: id}}, maxCounted+1)
 	all := counts.Opened + counts.Closed
 	text := fmt.Sprintf("%s of %s closed", upTo(counts.Closed, false), upTo(all, false))
+	if all == 0 {
+		text = "No issues yet"
+	}
 	return &progress{Title: title, Closed: counts.Closed, All: max(1, all), Text: text}, err
 }
 

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"stithy/internal/issue"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/paging"
@@ -338,6 +337,9 @@ func (t *timelineView) discussion(m note.Moment) (said entry, err error) {
 			Name: "note", As: "reply-" + strconv.FormatInt(first.ID, 10), Label: "Your reply", Type: page.Textarea, Required: true,
 		}).With("discussion", first.Discussion())
 		said.Reply.Look = page.Secondary
+		if t.x.May(access.UploadFiles) {
+			said.Reply.Fields = append(said.Reply.Fields, page.Field{Name: "file", As: "file-" + strconv.FormatInt(first.ID, 10), Label: "Attach a file", Type: page.File})
+		}
 	}
 	return said, nil
 }
@@ -423,19 +425,17 @@ func comment(x *request) error {
 			return fault.New(fault.NotFound)
 		}
 	}
+	if then != "" {
+		d.Close = new(then == "close")
+	}
 	said, err := x.deps.Notes.Create(x.Context(), x.Actor, f.at(x), d)
 	if err != nil {
 		return refuseComment(x, f, err)
 	}
-	if then != "" {
-		if _, err := x.deps.Issues.Update(x.Context(), x.Actor, x.Project, f.IID, issue.Change{Close: new(then == "close")}); err != nil {
-			return err
-		}
-	}
 	if said.Note == nil { // there was nothing but commands
-		return x.Done(f.path(x, ""), strings.Join(said.Commands.Summary, " "))
+		return x.Done(f.path(x, ""), noLabels(said.Commands.Summary, said.Commands.Missing))
 	}
-	if text := strings.Join(said.Commands.Summary, " "); text != "" {
+	if text := noLabels(said.Commands.Summary, said.Commands.Missing); text != "" {
 		if err := x.Say(page.Flash{Text: text, Good: true}); err != nil {
 			return err
 		}
@@ -548,7 +548,14 @@ func editNote(x *request) error {
 	if !note.MayChange(x.Actor, f.at(x), n) || !x.May(access.EditNotes) {
 		return fault.New(fault.NotFound)
 	}
-	return noteForm(x, f, http.StatusOK, x.NewForm(notePath(x, f, n), "Save", noteField(n.Body)))
+	return noteForm(x, f, http.StatusOK, noteEditForm(x, f, n, n.Body))
+}
+
+// noteEditForm changes what somebody said.
+func noteEditForm(x *request, f found, n *note.Note, text string) *page.Form {
+	form := x.NewForm(notePath(x, f, n), "Save", noteField(text))
+	form.Fields = append(form.Fields, fileField(x, "attach")...)
+	return form
 }
 
 func notePath(x *request, f found, n *note.Note) string {
@@ -569,9 +576,15 @@ func updateNote(x *request) error {
 	if err != nil {
 		return err
 	}
-	changed, err := x.deps.Notes.Update(x.Context(), x.Actor, f.at(x), n.ID, x.Form.Get("note"))
+	if !note.MayChange(x.Actor, f.at(x), n) {
+		return fault.New(fault.NotFound) // before a file is stored
+	}
+	changed := n
+	if err = attach(x, "note"); err == nil {
+		changed, err = x.deps.Notes.Update(x.Context(), x.Actor, f.at(x), n.ID, x.Form.Get("note"))
+	}
 	if err != nil {
-		form := x.NewForm(notePath(x, f, n), "Save", noteField(""))
+		form := noteEditForm(x, f, n, "")
 		if err := x.Refuse(form, wordsOf(err)); err != nil {
 			return err
 		}
