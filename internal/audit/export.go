@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"stithy/internal/kit/paging"
 )
@@ -86,12 +85,18 @@ func (s *Service) writeCSV(ctx context.Context, w io.Writer, f Filter, most int)
 	return out.Error()
 }
 
-// inert is a text that no program for tables takes for a formula.
+// inert is a text that no program for tables takes for a formula, also not one that takes a semicolon or a tabulator for the end of a cell.
 func inert(text string) string {
-	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
-		return "'" + text
+	var b strings.Builder
+	begins := true // a cell, here
+	for i, r := range text {
+		if begins && (strings.ContainsRune("=+-@＝＋－＠", r) || (i == 0 && strings.ContainsRune("\t\r\n", r))) {
+			b.WriteByte('\'')
+		}
+		b.WriteRune(r)
+		begins = strings.ContainsRune(";\t\r\n", r) || (begins && strings.ContainsRune("\"' ", r))
 	}
-	return text
+	return b.String()
 }
 
 // WriteLines writes the events of a filter as JSON, one in each line, in the form that all of them have where events of several trails stand together.

@@ -181,6 +181,33 @@ func TestADroppedMonthLeavesTheRestSound(t *testing.T) {
 	if diff := names(w.list(t, w.root, w.groupPath())); strings.Join(diff, " ") != "july june" {
 		t.Error(diff)
 	}
+	// Who puts an event in place of one that went with its month is found, whatever else they write with it.
+	w.asSuperuser(t, func(tx pgx.Tx) error {
+		for _, sql := range []string{
+			`insert into audit_events (id, created_at, event_type, author_id, author_name, entity_type, entity_id, entity_path, target_type, target_details, details)
+				select b.event_ids[1], e.created_at, 'forged', 1, 'Ann', e.entity_type, e.entity_id, e.entity_path, 'Group', 'house', '{}'
+				from audit_blocks b, audit_events e where b.number = 1 and e.event_type = 'july'`,
+			`insert into audit_seals (event_id, created_at, entity_type, entity_id, number, block, content, previous, hash, mac)
+				select e.id, e.created_at, e.entity_type, e.entity_id, 1, 1, sha256('a'), sha256('b'), sha256('c'), sha256('d') from audit_events e where e.event_type = 'forged'`,
+			`delete from audit_unsealed`,
+		} {
+			if _, err := tx.Exec(t.Context(), sql); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	inserted := 0
+	for _, f := range w.verify(t).Findings {
+		if f.Tampering == audit.Inserted && f.EventID == 1 {
+			inserted++
+		}
+	}
+	if inserted != 2 {
+		t.Errorf("of an event and its seal in place of ones that went, %d were found", inserted)
+	}
+	w.tamper(t, `delete from audit_seals where number = 1 and block = 1`)
+	w.tamper(t, `delete from audit_events where event_type = 'forged'`)
 	// Who drops a month without a signature is found.
 	w.exec(t, `drop table audit_events_202406, audit_seals_202406`)
 	if r := w.verify(t); len(r.Findings) == 0 || r.Findings[len(r.Findings)-1].Tampering != audit.Deleted {

@@ -219,6 +219,7 @@ func (v *verification) readBlock(b block) {
 // readEvents looks at the events of a block and their seals.
 func (v *verification) readEvents(b block, events map[int64][]Event, seals map[int64][]seal) {
 	if v.retired[b.Month] {
+		v.readRetiredEvents(b, events, seals)
 		return
 	}
 	sound, links := true, make([]seal, 0, len(b.EventIDs))
@@ -245,6 +246,18 @@ func (v *verification) readEvents(b block, events map[int64][]Event, seals map[i
 	}
 	if sound && !bytes.Equal(contentOf(links), b.Content) {
 		v.find(Changed, 0, entity{}, "the seals of block %d are not those that it was signed with", b.Number)
+	}
+}
+
+// readRetiredEvents looks for rows that bear the ids of a month that was retired: there are none, whatever day they say that they are of.
+func (v *verification) readRetiredEvents(b block, events map[int64][]Event, seals map[int64][]seal) {
+	for _, id := range b.EventIDs {
+		for _, e := range events[id] {
+			v.find(Inserted, id, entity{e.EntityType, e.EntityID}, "the event that had this id went with its month, %s", b.Month.Format("2006-01"))
+		}
+		for _, l := range seals[id] {
+			v.find(Inserted, id, l.entity(), "the seal of this id went with its month, %s", b.Month.Format("2006-01"))
+		}
 	}
 }
 

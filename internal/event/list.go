@@ -159,7 +159,8 @@ func (s *Service) list(ctx context.Context, by access.Actor, l listing, req pagi
 	if len(l.projects) > fewProjects {
 		counted = 0
 	}
-	for seen, passed := 0, 0; passed < counted || (seen <= end && passed < most); {
+	seen := 0
+	for passed := 0; seen <= max(end, counted) && passed < most; {
 		rows, err := w.next(ctx, s)
 		if err != nil {
 			return page, err
@@ -175,6 +176,9 @@ func (s *Service) list(ctx context.Context, by access.Actor, l listing, req pagi
 		page.Items = append(page.Items, between(shown, begin-seen, end-seen)...)
 		seen, passed = seen+len(shown), passed+len(rows)
 		page.More = seen > end
+	}
+	if seen <= counted {
+		page.Total = seen // here the list ends, and how much was passed that nobody may know of is not to be seen from the total
 	}
 	return page, nil
 }

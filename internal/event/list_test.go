@@ -114,6 +114,10 @@ func TestDO05_StrangersPassFewEventsThatAreClosedToThem(t *testing.T) {
 		t.Errorf("somebody with an account is shown %d", len(got))
 	}
 	w.Do(t, "GET", path, nil).Want(t, http.StatusOK, `[]`)
+	// Nor does the total tell how many there are.
+	if got := w.Do(t, "GET", path, nil).Header.Get("X-Total"); got != "0" {
+		t.Errorf("a stranger is told of %q events", got)
+	}
 }
 
 func TestEventsAreFiltered(t *testing.T) {

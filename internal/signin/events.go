@@ -1,6 +1,8 @@
 package signin
 
 import (
+	"time"
+
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 )
@@ -45,3 +47,13 @@ func (e Event) AuditRecord() bus.AuditRecord {
 	}
 	return d
 }
+
+// UnknownEntry is a sign-in from a network that the person was not known to use, published in the transaction that let them in.
+type UnknownEntry struct {
+	By      access.Actor
+	Browser string // what it says of itself
+	At      time.Time
+}
+
+// EventName is what happened.
+func (UnknownEntry) EventName() string { return "unknown_sign_in" }

@@ -1,6 +1,7 @@
 package signin_test
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"sync"
@@ -29,8 +30,9 @@ type fixture struct {
 	users    *user.Service
 	sink     *mailtest.Sink
 
-	mu  sync.Mutex
-	now time.Time
+	mu      sync.Mutex
+	now     time.Time
+	unknown []string // addresses that were told to be unknown
 }
 
 func (w *fixture) clock() time.Time {
@@ -65,6 +67,12 @@ func newFixture(t testing.TB) *fixture {
 		ExternalURL: c.ExternalURL,
 	})
 	bus.On(c.Bus, w.OnUser)
+	bus.On(c.Bus, func(_ context.Context, _ pgx.Tx, e signin.UnknownEntry) error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.unknown = append(w.unknown, fmt.Sprintf("%d %s %s", e.By.ID(), e.By.Address, e.Browser))
+		return nil
+	})
 	return w
 }
 

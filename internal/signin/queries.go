@@ -29,6 +29,8 @@ update sign_in_tries set tries = greatest(tries - 1, 0) where key = $2`
 	sqlForgetLinks = `delete from mailed_links where digest = any (array(select digest from mailed_links where expires_at <= $1 limit $2))`
 )
 
+const sqlSessionAddresses = `select distinct address from sessions where user_id = $1 and expires_at > $2 and address <> '' limit 1000`
+
 const (
 	// What the same account left half done is dropped.
 	sqlBeginHalf = `

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -177,17 +178,49 @@ func (s *Service) Begin(ctx context.Context, u *user.User, from netip.Addr, brow
 // account again: the state and the factor may have come to be since the
 // password was shown.
 func (s *Service) enter(ctx context.Context, tx pgx.Tx, userID int64, factorShown bool, from netip.Addr, browser string) (secretbox.Secret, error) {
+	var account *user.User // as it was before
 	err := s.deps.Users.SignedIn(ctx, tx, userID, from, func(u *user.User) error {
 		if u.TwoFactorEnabled && !factorShown {
 			return errHalfGone
 		}
+		account = u
 		return refusal(u)
 	})
 	if err != nil {
 		return "", err
 	}
+	known, err := s.known(ctx, tx, account, from)
+	if err != nil {
+		return "", err
+	}
 	cookie, _, err := s.deps.Tokens.StartSessionIn(ctx, tx, userID, from, browser)
-	return cookie, err
+	if err != nil || known {
+		return cookie, err
+	}
+	return cookie, s.deps.Bus.Publish(ctx, tx, UnknownEntry{
+		By: access.Actor{Person: account.Person(), Address: from}, Browser: browser, At: s.deps.Clock.Now(),
+	})
+}
+
+// known reports whether a person signed in from a network before, as far as that is remembered: by their last two sign-ins and by the sessions that
+// live. Nothing is unknown to somebody who signs in for the first time.
+func (s *Service) known(ctx context.Context, tx pgx.Tx, u *user.User, from netip.Addr) (bool, error) {
+	if !from.IsValid() || (u.CurrentSignInIP == nil && u.LastSignInIP == nil) {
+		return true, nil
+	}
+	addresses, err := postgres.Values[string](ctx, tx, sqlSessionAddresses, u.ID, s.deps.Clock.Now())
+	if err != nil {
+		return false, err
+	}
+	for _, last := range []*string{u.CurrentSignInIP, u.LastSignInIP} {
+		if last != nil {
+			addresses = append(addresses, *last)
+		}
+	}
+	return slices.ContainsFunc(addresses, func(text string) bool {
+		a, err := netip.ParseAddr(text)
+		return err == nil && network(a.Unmap()) == network(from.Unmap())
+	}), nil
 }
 
 // Renew gives a person who is signed in a session of a new name, when the old

@@ -332,3 +332,37 @@ func TestMailsToOneAddressAreFew(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestASignInFromANetworkThatWasNotUsedBeforeIsToldOf(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	ann := w.person(t)
+	for _, c := range []struct {
+		fact, from string
+		unknown    bool
+	}{
+		{"the first one", "192.0.2.7", false},
+		{"the same address", "192.0.2.7", false},
+		{"another", "192.0.2.8", true},
+		{"known by now", "192.0.2.8", false},
+		{"known as well", "192.0.2.7", false},
+		{"another family", "2001:db8:0:1::1", true},
+		{"the same network", "2001:db8:0:1::2", false},
+		{"another network", "2001:db8:0:2::1", true},
+		{"an old one, of which a session lives", "::ffff:192.0.2.8", false},
+	} {
+		w.unknown = nil
+		if _, err := w.Begin(t.Context(), ann, netip.MustParseAddr(c.from), "Browser/1"); err != nil {
+			t.Fatal(err)
+		}
+		if told := len(w.unknown) == 1 && w.unknown[0] == fmt.Sprintf("%d %s Browser/1", ann.ID, c.from); told != c.unknown || len(w.unknown) > 1 {
+			t.Errorf("%s: told of %v", c.fact, w.unknown)
+		}
+	}
+	if _, err := w.db.Exec(t.Context(), `delete from sessions`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Begin(t.Context(), ann, netip.MustParseAddr("192.0.2.7"), "x"); err != nil || len(w.unknown) != 1 {
+		t.Errorf("forgotten by now: told of %v, %v", w.unknown, err)
+	}
+}

@@ -20,6 +20,9 @@ func RedactURL(s string) string {
 	s = withoutUserinfo(s)
 	path, query, hasQuery := strings.Cut(s, "?")
 	out := make([]byte, 0, len(s)+len(redacted))
+	if before, _, found := strings.Cut(path, secretPath); found {
+		path = before + secretPath + redacted
+	}
 	out = append(out, redactPiece(path)...)
 	if hasQuery {
 		separator := byte('?')
@@ -39,6 +42,9 @@ func RedactURL(s string) string {
 	}
 	return string(out)
 }
+
+// secretPath is what stands before a secret in a path: links that end mails.
+const secretPath = "/-/unsubscribe/"
 
 // shorten bounds the work, and ends the text where a part of the URL ends: half a user name or half a
 // parameter could no longer be told from something harmless.
@@ -148,6 +154,9 @@ func secretName(name string) bool {
 		}
 	}
 	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return strings.ContainsRune("[]+ ", r) }) {
+		if strings.HasSuffix(part, "_key") {
+			return true
+		}
 		switch part {
 		case "code", "code_verifier", "device_code", "user_code", "value":
 			return true

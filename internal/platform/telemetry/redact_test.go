@@ -32,6 +32,8 @@ func TestARecordedURLHoldsNoSecret(t *testing.T) {
 		"/x?code_verifier=CANARY7f3a&device_code=CANARY7f3a":           "/x?code_verifier=[REDACTED]&device_code=[REDACTED]",
 		"/x?user_code=CANARY7f3a&variables[][value]=CANARY7f3a":        "/x?user_code=[REDACTED]&variables[][value]=[REDACTED]",
 		"/x?value=CANARY7f3a&values=1":                                 "/x?value=[REDACTED]&values=1",
+		"/api/7/envelope/?sentry_key=CANARY7f3a":                       "/api/7/envelope/?sentry_key=[REDACTED]",
+		"/-/unsubscribe/6.project.CANARY7f3a?x=1":                      "/-/unsubscribe/[REDACTED]?x=1",
 		"/x?error_code=12":                                             "/x?error_code=12",
 		"/x?token=a;b;CANARY7f3a":                                      "/x?token=[REDACTED]",
 		"/x?a=b;token=CANARY7f3a":                                      "/x?a=b;token=[REDACTED]",
