@@ -38,6 +38,8 @@ type settingsForm struct {
 	APIURL       *string `json:"api_url"`
 	Integrated   bool    `json:"integrated"`
 	PersonalData bool    `json:"personal_data"`
+	PerMinute    int     `json:"events_per_minute"`
+	Percent      int     `json:"sample_percent"`
 }
 
 // settingsReply has one member whose name follows that of the backend.
@@ -50,6 +52,7 @@ func (s *Service) presentSettings(row *Settings, err error) (settingsReply, erro
 	return settingsReply{
 		Body: settingsForm{
 			Active: row.Active, ProjectName: row.Title(), APIURL: row.APIURL, Integrated: row.Integrated, PersonalData: row.PersonalData,
+			PerMinute: row.PerMinute, Percent: row.Percent,
 		},
 		More: []httpapi.Member{{Name: s.deps.Names.ErrorsExternalURL(), Value: row.ExternalURL()}},
 	}, nil
@@ -64,12 +67,14 @@ type setParams struct {
 	Active       bool              `param:"active" required:"true" blank:"refuse" doc:"Whether errors are tracked"`
 	Integrated   bool              `param:"integrated" required:"true" doc:"Whether this instance takes them, not a backend elsewhere"`
 	PersonalData httpapi.Opt[bool] `param:"personal_data" doc:"Whether addresses of people and machines in reports are kept"`
+	PerMinute    httpapi.Opt[int]  `param:"events_per_minute" doc:"How many events are taken in a minute; administrators alone set more than 1000"`
+	Percent      httpapi.Opt[int]  `param:"sample_percent" doc:"Percentage of events that are taken"`
 }
 
 func (s *Service) handleSet(ctx context.Context, call httpapi.Call[*project.Project, setParams]) (settingsReply, error) {
 	p := call.Params
 	return s.presentSettings(s.Set(ctx, call.Actor, call.Subject, Change{
-		Active: p.Active, Integrated: &p.Integrated, PersonalData: p.PersonalData.Ptr(),
+		Active: p.Active, Integrated: &p.Integrated, PersonalData: p.PersonalData.Ptr(), PerMinute: p.PerMinute.Ptr(), Percent: p.Percent.Ptr(),
 	}))
 }
 
@@ -78,12 +83,14 @@ type updateParams struct {
 	Active       bool              `param:"active" required:"true" blank:"refuse" doc:"Whether errors are tracked"`
 	Integrated   httpapi.Opt[bool] `param:"integrated" doc:"Whether this instance takes them, not a backend elsewhere"`
 	PersonalData httpapi.Opt[bool] `param:"personal_data" doc:"Whether addresses of people and machines in reports are kept"`
+	PerMinute    httpapi.Opt[int]  `param:"events_per_minute" doc:"How many events are taken in a minute; administrators alone set more than 1000"`
+	Percent      httpapi.Opt[int]  `param:"sample_percent" doc:"Percentage of events that are taken"`
 }
 
 func (s *Service) handleUpdate(ctx context.Context, call httpapi.Call[*project.Project, updateParams]) (settingsReply, error) {
 	p := call.Params
 	return s.presentSettings(s.Update(ctx, call.Actor, call.Subject, Change{
-		Active: p.Active, Integrated: p.Integrated.Ptr(), PersonalData: p.PersonalData.Ptr(),
+		Active: p.Active, Integrated: p.Integrated.Ptr(), PersonalData: p.PersonalData.Ptr(), PerMinute: p.PerMinute.Ptr(), Percent: p.Percent.Ptr(),
 	}))
 }
 

@@ -42,13 +42,15 @@ type errorForm struct {
 	LastSeen    httpapi.Time  `json:"last_seen"`
 	ResolvedAt  *httpapi.Time `json:"resolved_at"`
 	RegressedAt *httpapi.Time `json:"regressed_at"`
+
+	ResolvedRelease string `json:"resolved_release"`
 }
 
 func presentError(e Error) errorForm {
 	return errorForm{
 		ID: e.ID, Name: e.Name, Message: e.Message, Culprit: e.Culprit, Platform: e.Platform, Level: e.Level, Status: e.Status, Events: e.Events,
 		People: e.People, FirstSeen: httpapi.Time(e.FirstSeen), LastSeen: httpapi.Time(e.LastSeen), ResolvedAt: httpapi.At(e.ResolvedAt),
-		RegressedAt: httpapi.At(e.RegressedAt),
+		RegressedAt: httpapi.At(e.RegressedAt), ResolvedRelease: e.ResolvedRelease,
 	}
 }
 
@@ -129,11 +131,12 @@ func (s *Service) handleError(ctx context.Context, call httpapi.Call[*project.Pr
 
 type statusParams struct {
 	errorRef
-	Status string `param:"status" required:"true" enum:"unresolved,resolved,ignored" doc:"What became of it"`
+	Status  string `param:"status" required:"true" enum:"unresolved,resolved,ignored" doc:"What became of it"`
+	Release string `param:"release" doc:"Release that resolves it; events of earlier versions leave it resolved"`
 }
 
 func (s *Service) handleStatus(ctx context.Context, call httpapi.Call[*project.Project, statusParams]) (errorForm, error) {
-	e, err := s.SetStatus(ctx, call.Subject.ID, call.Params.ErrorID, Status(call.Params.Status))
+	e, err := s.SetStatus(ctx, call.Subject.ID, call.Params.ErrorID, Status(call.Params.Status), call.Params.Release)
 	if err != nil {
 		return errorForm{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
+	"stithy/internal/platform/lifecycle"
 )
 
 // Where SDKs send to. They put /api before the last part of the path of the connection string, and add what they send.
@@ -142,7 +143,7 @@ func (s *Service) admit(ctx context.Context, call intakeCall, key string) (Intak
 
 // handleEnvelope finds the key in the envelope where it is nowhere else.
 func (s *Service) handleEnvelope(ctx context.Context, call intakeCall) (httpapi.EmptyBody, error) {
-	return httpapi.EmptyBody{}, s.take(ctx, call, func(p packed) (string, error) { return s.keyIn(ctx, p) }, readEnvelope)
+	return httpapi.EmptyBody{}, s.take(ctx, call, func(p packed) (string, error) { return s.keyIn(ctx, call.Params.ProjectID, p) }, readEnvelope)
 }
 
 func (s *Service) handleStore(ctx context.Context, call intakeCall) (httpapi.EmptyBody, error) {
@@ -171,23 +172,49 @@ func (s *Service) take(ctx context.Context, call intakeCall, within func(packed)
 			return err
 		}
 	}
-	var reports []*Report
-	if err := s.reading(ctx, p, func(body io.Reader) (err error) {
-		reports, err = read(body)
-		return err
-	}); err != nil {
+	// The request itself counts as an event, before anything of it is read: what cannot be read costs as much.
+	if wait, over := s.Over(ctx, in); over {
+		return &waitError{wait}
+	}
+	var events []Occurrence
+	size, err := s.reading(ctx, call.Params.ProjectID, p, func(body io.Reader) error {
+		reports, err := read(body)
+		if err != nil {
+			return err
+		}
+		for n, r := range reports {
+			if reports[n] = nil; !in.takes(r.ID) {
+				continue
+			}
+			o, err := s.occurrence(in, r, call.Actor.Address.String())
+			if err := cmp.Or(ctx.Err(), err); err != nil {
+				return err
+			}
+			events = append(events, o)
+		}
+		return nil
+	})
+	for range max(0, int(size/countedSize)-max(1, len(events))) {
+		s.Over(ctx, in)
+	}
+	if err != nil {
 		return err
 	}
-	for _, r := range reports {
-		if wait, over := s.Over(ctx, in); over {
-			return &waitError{wait}
+	for n, o := range events {
+		if n > 0 {
+			if wait, over := s.Over(ctx, in); over {
+				return &waitError{wait}
+			}
 		}
-		if err := s.Take(ctx, in, r, call.Actor.Address.String()); err != nil {
+		if err := s.put(ctx, in, o); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// countedSize is how many bytes count as an event, where events are larger.
+const countedSize = 256 << 10
 
 // bodyOf holds the body of a request. Without a key it is a short one.
 func bodyOf(call intakeCall) (packed, error) {
@@ -199,8 +226,11 @@ func bodyOf(call intakeCall) (packed, error) {
 		return packed{}, errTooLarge
 	}
 	body, err := io.ReadAll(call.Body(most))
-	if errors.As(err, new(*http.MaxBytesError)) {
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
 		err = errTooLarge
+	case err != nil && !errors.Is(err, lifecycle.ErrSlow): // the sender went away or sent no HTTP
+		err = errUnreadable
 	}
 	return packed{encoding: call.Header("Content-Encoding"), body: body}, err
 }

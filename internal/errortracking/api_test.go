@@ -12,6 +12,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/setting"
+	"stithy/internal/user/usertest"
 )
 
 const (
@@ -26,7 +27,7 @@ func TestSettingsComeToBeWithThePut(t *testing.T) {
 	m := w.as(access.Maintainer)
 	m.Do(t, "GET", w.at("settings"), nil).Want(t, http.StatusNotFound, none)
 	m.Do(t, "PATCH", w.at("settings"), object{"active": true}).Want(t, http.StatusNotFound, none)
-	const on = `{"active":true,"project_name":null,"api_url":null,"integrated":true,"personal_data":false,"errsvc_external_url":null}`
+	const on = `{"active":true,"project_name":null,"api_url":null,"integrated":true,"personal_data":false,"events_per_minute":1000,"sample_percent":100,"errsvc_external_url":null}`
 	m.Do(t, "PUT", w.at("settings"), object{"active": true, "integrated": true}).Want(t, http.StatusOK, on)
 	m.Do(t, "GET", w.at("settings"), nil).Want(t, http.StatusOK, on)
 	if got := w.heard(); !slices.Equal(got, []errortracking.Action{errortracking.KeyCreated, errortracking.SettingsChanged}) {
@@ -63,7 +64,7 @@ func TestParametersOfSettingsAreChecked(t *testing.T) {
 	m.Do(t, "PUT", w.at("settings"), object{"active": true, "integrated": false}).
 		Want(t, http.StatusBadRequest, `{"message":{"api_url":["is a required field"],"token":["is a required field"]}}`)
 	m.Do(t, "GET", w.at("settings"), nil).
-		Want(t, http.StatusOK, `{"active":false,"project_name":null,"api_url":null,"integrated":true,"personal_data":false,"errsvc_external_url":null}`)
+		Want(t, http.StatusOK, `{"active":false,"project_name":null,"api_url":null,"integrated":true,"personal_data":false,"events_per_minute":1000,"sample_percent":100,"errsvc_external_url":null}`)
 }
 
 func TestMaintainersAloneSetErrorTrackingUp(t *testing.T) {
@@ -95,7 +96,7 @@ func TestWithTheFlagOffNothingIsIntegrated(t *testing.T) {
 	}
 	m := w.as(access.Maintainer)
 	m.Do(t, "GET", w.at("settings"), nil).
-		Want(t, http.StatusOK, `{"active":true,"project_name":null,"api_url":null,"integrated":false,"personal_data":false,"errsvc_external_url":null}`)
+		Want(t, http.StatusOK, `{"active":true,"project_name":null,"api_url":null,"integrated":false,"personal_data":false,"events_per_minute":1000,"sample_percent":100,"errsvc_external_url":null}`)
 	m.Do(t, "PUT", w.at("settings"), object{"active": true, "integrated": true}).Want(t, http.StatusNotFound, `{"message":"404 Not Found"}`)
 	if rec := w.send(t, w.intake("store"), `{}`, auth(k)); rec.Code != http.StatusNotFound {
 		t.Errorf("%d %s", rec.Code, rec.Body)
@@ -152,4 +153,35 @@ func TestAProjectHasABoundedNumberOfKeys(t *testing.T) {
 	}
 	w.as(access.Maintainer).Do(t, "POST", w.at("client_keys"), nil).
 		Want(t, http.StatusBadRequest, `{"message":{"base":["a project has at most 500 client keys"]}}`)
+}
+
+func TestAnAdministratorAllowsMoreEventsThanAProjectMay(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.enable(t)
+	m, admin := w.as(access.Maintainer), w.asPerson(usertest.New(t, w.core.DB, usertest.Admin()))
+	const few = `{"message":{"events_per_minute":["must be from 1 to 1000; more is for an administrator to allow"]}}`
+	for _, n := range []int{-1, 0, 1001} {
+		m.Do(t, "PATCH", w.at("settings"), object{"active": true, "events_per_minute": n}).Want(t, http.StatusBadRequest, few)
+	}
+	for _, n := range []int{-5, 0, 101} {
+		m.Do(t, "PATCH", w.at("settings"), object{"active": true, "sample_percent": n}).
+			Want(t, http.StatusBadRequest, `{"message":{"sample_percent":["must be from 1 to 100"]}}`)
+	}
+	kept := func(c *httpapitest.Client, change object, perMinute, percent int) {
+		t.Helper()
+		change["active"] = true
+		got := httpapitest.JSON[struct {
+			PerMinute int `json:"events_per_minute"`
+			Percent   int `json:"sample_percent"`
+		}](t, c.Do(t, "PATCH", w.at("settings"), change).WantStatus(t, http.StatusOK))
+		if got.PerMinute != perMinute || got.Percent != percent {
+			t.Errorf("got %+v", got)
+		}
+	}
+	kept(m, object{"events_per_minute": 7, "sample_percent": 50}, 7, 50)
+	kept(admin, object{"events_per_minute": 50000}, 50000, 50)
+	kept(m, object{"sample_percent": 100}, 50000, 100) // what an administrator allowed stays allowed
+	kept(m, object{"events_per_minute": 40000}, 40000, 100)
+	admin.Do(t, "PATCH", w.at("settings"), object{"active": true, "events_per_minute": 1_000_001}).WantStatus(t, http.StatusBadRequest)
 }

@@ -1,10 +1,12 @@
 package errortracking
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 
@@ -29,6 +31,8 @@ type Error struct {
 	People      int
 	FirstSeen   time.Time
 	LastSeen    time.Time
+
+	ResolvedRelease string // "" where nobody said which
 }
 
 // Place is a release or an environment that an error was seen in.
@@ -59,7 +63,12 @@ type Stored struct {
 }
 
 // Report is what the event says.
-func (s *Stored) Report() (r Report, err error) { return r, json.Unmarshal(s.Payload, &r) }
+func (s *Stored) Report() (r Report, err error) {
+	from := json.NewDecoder(bytes.NewReader(s.Payload))
+	from.UseNumber() // some that programs send fit no other
+	err = from.Decode(&r)
+	return r, err
+}
 
 var errNoError = fault.NotFoundf("Error")
 
@@ -75,21 +84,27 @@ func found(e Error, err error) (*Error, error) {
 	return &e, err
 }
 
-// SetStatus says what became of an error.
-func (s *Service) SetStatus(ctx context.Context, projectID, id int64, status Status) (e *Error, err error) {
+// SetStatus says what became of an error, and if it is resolved, perhaps in which release.
+func (s *Service) SetStatus(ctx context.Context, projectID, id int64, status Status, release string) (e *Error, err error) {
+	if release != "" && status != Resolved {
+		return nil, fault.Field("release", "is for errors that are resolved")
+	}
+	if utf8.RuneCountInString(release) > maxName {
+		return nil, fault.Field("release", "is too long (maximum is %d characters)", maxName)
+	}
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if e, err = found(postgres.One[Error](ctx, tx, sqlLockError, projectID, id)); err != nil {
 			return err
 		}
 		now := s.deps.Clock.Now()
-		e.ResolvedAt = nil
+		e.ResolvedAt, e.ResolvedRelease = nil, release
 		if status == Resolved {
 			e.ResolvedAt = &now
 		}
 		if e.Status = status; status != Unresolved {
 			e.RegressedAt = nil
 		}
-		_, err := tx.Exec(ctx, sqlSetStatus, e.ID, e.Status, e.ResolvedAt, e.RegressedAt, now)
+		_, err := tx.Exec(ctx, sqlSetStatus, e.ID, e.Status, e.ResolvedAt, e.RegressedAt, now, e.ResolvedRelease)
 		return err
 	})
 	return e, err

@@ -97,3 +97,34 @@ func TestReportersReadErrorsAndDevelopersResolveThem(t *testing.T) {
 	w.as(access.Developer).Do(t, "PUT", w.at("errors/987654321"), object{"status": "resolved"}).Want(t, http.StatusNotFound, `{"message":"404 Error Not Found"}`)
 	w.as(access.Reporter).Do(t, "GET", w.at("errors/987654321/events"), nil).Want(t, http.StatusNotFound, `{"message":"404 Error Not Found"}`)
 }
+
+func TestAnErrorThatIsResolvedInAReleaseComesBackInThatReleaseAndLaterOnes(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	k := w.enable(t)
+	n := 0
+	happens := func(release, want string) {
+		t.Helper()
+		n++
+		w.turn(time.Minute)
+		w.report(t, k, fmt.Sprintf(`{"event_id":"%032x","message":"a","release":%q}`, n, release))
+		if got := w.errorsOf(t, ""); len(got) != 1 || got[0].Status != want || got[0].Events != n {
+			t.Errorf("after %s: %+v", release, got)
+		}
+	}
+	happens("shop@1.4.0", "unresolved")
+	one, dev := w.at("errors/%d", w.errorsOf(t, "")[0].ID), w.as(access.Developer)
+	for _, again := range []string{"shop@1.5.0", "shop@1.6.0", "main"} {
+		r := dev.Do(t, "PUT", one, object{"status": "resolved", "release": "shop@1.5.0"}).WantStatus(t, http.StatusOK)
+		if !strings.Contains(r.Body, `"resolved_release":"shop@1.5.0"`) {
+			t.Error(r.Body)
+		}
+		happens("shop@1.4.9", "resolved")
+		happens(again, "unresolved")
+	}
+	dev.Do(t, "PUT", one, object{"status": "ignored", "release": "1"}).Want(t, http.StatusBadRequest, `{"message":{"release":["is for errors that are resolved"]}}`)
+	dev.Do(t, "PUT", one, object{"status": "resolved", "release": strings.Repeat("é", 256)}).
+		Want(t, http.StatusBadRequest, `{"message":{"release":["is too long (maximum is 255 characters)"]}}`)
+	dev.Do(t, "PUT", one, object{"status": "resolved"}).WantStatus(t, http.StatusOK)
+	happens("shop@1.0", "unresolved")
+}

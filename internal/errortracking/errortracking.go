@@ -23,13 +23,29 @@ type Settings struct {
 	ProjectName  *string // there
 	APIURL       *string `db:"api_url"`
 	PersonalData bool    // addresses of people and machines are kept
+	PerMinute    int     `db:"events_per_minute"` // that are taken
+	Percent      int     `db:"sample_percent"`    // of events that are taken
 }
+
+// defaults are the settings of a project that has none yet.
+func defaults(projectID int64) Settings {
+	return Settings{ProjectID: projectID, PerMinute: DefaultPerMinute, Percent: 100}
+}
+
+const (
+	// DefaultPerMinute is how many events a project may report in a minute. More is for an administrator to allow: it is the instance that pays.
+	DefaultPerMinute = 1000
+	// maxPerMinute is what an administrator may allow.
+	maxPerMinute = 1_000_000
+)
 
 // Change is what settings become. What is nil stays.
 type Change struct {
 	Active       bool
 	Integrated   *bool
 	PersonalData *bool
+	PerMinute    *int
+	Percent      *int
 }
 
 func (c Change) apply(s *Settings) {
@@ -39,6 +55,12 @@ func (c Change) apply(s *Settings) {
 	}
 	if c.PersonalData != nil {
 		s.PersonalData = *c.PersonalData
+	}
+	if c.PerMinute != nil {
+		s.PerMinute = *c.PerMinute
+	}
+	if c.Percent != nil {
+		s.Percent = *c.Percent
 	}
 }
 
@@ -87,11 +109,17 @@ const (
 	Ignored    Status = "ignored"
 )
 
+// solution is when an error was resolved, and in which release if that was said.
+type solution struct {
+	at      *time.Time
+	release string
+}
+
 // afterEvent is the status of an error once it happened again: one that was resolved before is not. What happened before it was resolved and came late
-// tells nothing about the solution.
-func afterEvent(now Status, resolvedAt *time.Time, happened time.Time) (next Status, regressed bool) {
-	if now == Resolved && (resolvedAt == nil || happened.After(*resolvedAt)) {
-		return Unresolved, true
+// tells nothing about the solution, nor does a release that was made before that of the solution.
+func afterEvent(now Status, s solution, happened time.Time, release string) (next Status, regressed bool) {
+	if now != Resolved || (s.at != nil && !happened.After(*s.at)) || (s.release != "" && precedes(release, s.release)) {
+		return now, false
 	}
-	return now, false
+	return Unresolved, true
 }

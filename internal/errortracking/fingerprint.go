@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // groupingVersion is part of every fingerprint. It changes with the rules: events are then grouped anew, and old groups stay as they are.
@@ -18,12 +19,13 @@ const groupingVersion = "1"
 // the message, with what differs from one event to the next folded.
 func fingerprint(r *Report) [32]byte {
 	parts := []string{groupingVersion}
+	ruled := sync.OnceValue(func() []string { return usual(r) })
 	if len(r.Fingerprint) == 0 {
-		parts = append(parts, usual(r)...)
+		parts = append(parts, ruled()...)
 	}
 	for _, part := range r.Fingerprint {
 		if isDefault(part) {
-			parts = append(parts, usual(r)...)
+			parts = append(parts, ruled()...)
 		} else {
 			parts = append(parts, part)
 		}
@@ -111,7 +113,10 @@ func (f Frame) call() string {
 	if where == "" {
 		where = bundle.ReplaceAllString(path.Base(strings.ReplaceAll(f.File, `\`, "/")), "$1")
 	}
-	name := anonymous.ReplaceAllString(f.Function, "")
+	name := f.Function
+	if strings.ContainsAny(name, ".$@") { // which every ending begins with
+		name = anonymous.ReplaceAllString(name, "")
+	}
 	switch {
 	case name != "" && name != "?":
 		return where + ":" + Fold(name)
@@ -128,13 +133,17 @@ var (
 	anonymous = regexp.MustCompile(`(\.func\d+(\.\d+)*|\$\$?Lambda\$?\d*(/0x[0-9a-f]+)?|\$\d+|@[0-9a-f]{6,})+$`)
 )
 
-// variable are parts of messages that differ from one event of an error to the next, the special ones first.
+// maxFolded is how much of a message tells errors apart.
+const maxFolded = 1000
+
+// variable are parts of messages that differ from one event of an error to the next, the special ones first. Each is looked for a bounded way ahead:
+// what could begin one at every letter would else be read to its end from every letter.
 var variable = regexp.MustCompile(strings.Join([]string{
-	`(?P<email>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)`,
+	`(?P<email>[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4})`,
 	`(?P<uuid>\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b)`,
 	`(?P<ip>\b\d{1,3}(?:\.\d{1,3}){3}\b)`,
-	`(?P<date>\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?)`,
-	`(?P<hex>\b0[xX][0-9a-fA-F]+\b|\b[0-9a-fA-F]*\d[0-9a-fA-F]{6,}[0-9a-fA-F]*\b|\b[0-9a-fA-F]{6,}\d[0-9a-fA-F]*\b)`,
+	`(?P<date>\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?)`,
+	`(?P<hex>\b0[xX][0-9a-fA-F]{1,128}\b|\b[0-9a-fA-F]{7,128}\b)`,
 	`(?P<number>-?\d+(?:[.,]\d+)*)`,
 }, "|"))
 
@@ -142,9 +151,16 @@ var variableNames = variable.SubexpNames()
 
 // Fold puts the kind of a part in place of it, where it differs from one event of an error to the next: numbers, digests, ids, addresses, dates.
 func Fold(message string) string {
+	message = clean(message, maxFolded)
+	if !strings.ContainsAny(message, "0123456789@") { // of which every variable part has one
+		return strings.Join(strings.Fields(message), " ")
+	}
 	var b strings.Builder
 	end := 0
 	for _, at := range variable.FindAllStringSubmatchIndex(message, -1) {
+		if !strings.ContainsAny(message[at[0]:at[1]], "0123456789@") {
+			continue // a word of the letters that digests are made of
+		}
 		b.WriteString(message[end:at[0]])
 		for i := 1; i < len(variableNames); i++ {
 			if at[2*i] >= 0 {
@@ -154,5 +170,5 @@ func Fold(message string) string {
 		end = at[1]
 	}
 	b.WriteString(message[end:])
-	return strings.Join(strings.Fields(b.String()), " ")
+	return clean(strings.Join(strings.Fields(b.String()), " "), maxFolded)
 }

@@ -20,6 +20,9 @@ import (
 // unpackers is how many bodies are unpacked and read at a time. It takes a few milliseconds of one core and, of hostile ones, some 30 MB each.
 const unpackers = 8
 
+// unpackersEach is how many of them work for one project.
+const unpackersEach = 2
+
 // packed is the body of a request, in memory.
 type packed struct {
 	encoding string
@@ -68,24 +71,37 @@ func damaged(err error) error {
 	return fmt.Errorf("%w: %w", errUnreadable, err)
 }
 
-// reading does something with a body when few others are being read.
-func (s *Service) reading(ctx context.Context, p packed, do func(body io.Reader) error) error {
-	select {
-	case s.unpacking <- struct{}{}:
-		defer func() { <-s.unpacking }()
-	case <-ctx.Done():
-		return ctx.Err()
+// reading does something with a body when few others are being read, and few of the same project. It says how many bytes were read of what was packed.
+func (s *Service) reading(ctx context.Context, project string, p packed, do func(body io.Reader) error) (size int64, err error) {
+	release, err := s.unpacking.Take(ctx, project)
+	if err != nil {
+		return 0, err
 	}
+	defer release()
 	body, err := p.open()
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return do(body)
+	counted := &counter{from: body}
+	err = do(counted)
+	return counted.bytes, err
+}
+
+// counter counts what is read.
+type counter struct {
+	from  io.Reader
+	bytes int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	c.bytes += int64(n)
+	return n, err
 }
 
 // keyIn is the key that an envelope holds.
-func (s *Service) keyIn(ctx context.Context, p packed) (key string, err error) {
-	err = s.reading(ctx, p, func(body io.Reader) error {
+func (s *Service) keyIn(ctx context.Context, project string, p packed) (key string, err error) {
+	_, err = s.reading(ctx, project, p, func(body io.Reader) error {
 		h, err := newEnvelope(body).header()
 		key = h.key()
 		return err

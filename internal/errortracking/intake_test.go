@@ -225,6 +225,63 @@ func TestAProgramWithAnUnmodifiedSDKReports(t *testing.T) {
 	}
 }
 
+// A thousand events at once are all counted, one more is refused so that the SDK waits, and a deleted key is good for none.
+func TestABurstOfAnUnmodifiedSDKIsCounted(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	k := w.enable(t)
+	server := w.served(t)
+	hub := func(k key) *sentry.Hub {
+		transport := sentry.NewHTTPTransport()
+		transport.BufferSize = 1000
+		client, err := sentry.NewClient(sentry.ClientOptions{
+			Dsn:       strings.Replace(k.DSN, "https://"+k.PublicKey+"@forge.example", "http://"+k.PublicKey+"@"+server.Listener.Addr().String(), 1),
+			Transport: transport, Release: "tool@1.2",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sentry.NewHub(client, sentry.NewScope())
+	}
+	h := hub(k)
+	send := func(messages ...string) {
+		t.Helper()
+		for _, m := range messages {
+			h.CaptureMessage(m)
+		}
+		if !h.Flush(2 * time.Minute) {
+			t.Fatal("not sent")
+		}
+	}
+	var burst []string
+	for n := range 1000 {
+		burst = append(burst, fmt.Sprintf("%s of job %d took %d ms", []string{"start", "end"}[n%2], n, n*7))
+	}
+	send(burst...)
+	send("one too many")
+	send("while it waits")
+	count := func(want int) {
+		t.Helper()
+		got, sum := w.errorsOf(t, ""), 0
+		for _, e := range got {
+			sum += e.Events
+		}
+		if len(got) != 2 || sum != want {
+			t.Errorf("%d events in %+v", sum, got)
+		}
+	}
+	count(1000)
+	w.turn(time.Minute)
+	next := httpapitest.JSON[key](t, w.as(access.Maintainer).Do(t, "POST", w.at("client_keys"), nil).WantStatus(t, http.StatusCreated))
+	w.as(access.Maintainer).Do(t, "DELETE", w.at("client_keys/%d", k.ID), nil).WantStatus(t, http.StatusOK)
+	h = hub(k)
+	send("start of job 5 took 6 ms")
+	count(1000)
+	h = hub(next)
+	send("start of job 5 took 6 ms")
+	count(1001)
+}
+
 func TestSamplesOfOtherSDKsAreTaken(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -272,6 +329,20 @@ func TestAnEventThatIsSentTwiceCountsOnce(t *testing.T) {
 	w.turn(24 * time.Hour)
 	w.report(t, k, event)
 	if got := w.errorsOf(t, ""); len(got) != 1 || got[0].Events != 1 || got[0].People != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestEachPersonWhoMetAnErrorIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	k := w.enable(t)
+	for n, who := range []string{
+		`{"id":1}`, `{"id":2}`, `{"id":1,"email":"a@b.cd"}`, `{"email":"a@b.cd"}`, `{"username":"ann"}`, `{}`, `null`, `{"ip_address":"{{auto}}"}`, `{"ip_address":"{{auto}}"}`,
+	} {
+		w.report(t, k, fmt.Sprintf(`{"event_id":"%032x","message":"a","user":%s}`, n+1, who))
+	}
+	if got := w.errorsOf(t, ""); len(got) != 1 || got[0].Events != 9 || got[0].People != 5 {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -485,4 +556,42 @@ func TestER01_NothingThatIsSentIsAFailure(t *testing.T) {
 		}
 	}
 	w.as(access.Reporter).Do(t, "GET", w.at("errors"), nil).WantStatus(t, http.StatusOK)
+}
+
+// Which events are taken follows from their ids: a retry is taken or dropped as it was the first time, on every node.
+func TestAProjectTakesASampleOfItsEvents(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	k := w.enable(t, object{"sample_percent": 20})
+	for range 2 {
+		for n := range 200 {
+			w.report(t, k, fmt.Sprintf(`{"event_id":"%032x","message":"a"}`, n+1))
+		}
+		if got := w.errorsOf(t, ""); len(got) != 1 || got[0].Events < 20 || got[0].Events > 60 {
+			t.Fatalf("of 200 events %+v", got)
+		}
+	}
+	few := w.errorsOf(t, "")[0].Events
+	w.enable(t, object{"sample_percent": 100})
+	for n := range 200 {
+		w.report(t, k, fmt.Sprintf(`{"event_id":"%032x","message":"a"}`, n+1))
+	}
+	if got := w.errorsOf(t, "")[0].Events; got != 200 {
+		t.Errorf("%d of 200 events, %d were in the sample", got, few)
+	}
+}
+
+func TestER04_AProjectSetsALowerQuota(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	k := w.enable(t, object{"events_per_minute": 3})
+	for n := range 5 {
+		want := http.StatusOK
+		if n >= 3 {
+			want = http.StatusTooManyRequests
+		}
+		if rec := w.send(t, w.intake("store"), fmt.Sprintf(`{"message":"a","event_id":"%032x"}`, n+1), auth(k)); rec.Code != want {
+			t.Errorf("event %d: %d", n, rec.Code)
+		}
+	}
 }

@@ -1,7 +1,7 @@
 package errortracking
 
 const (
-	settingsColumns = `project_id, active, integrated, project_name, api_url, personal_data`
+	settingsColumns = `project_id, active, integrated, project_name, api_url, personal_data, events_per_minute, sample_percent`
 	keyColumns      = `id, project_id, public_key, active`
 )
 
@@ -9,9 +9,10 @@ const (
 	sqlSettings     = `select ` + settingsColumns + ` from error_tracking_settings where project_id = $1`
 	sqlLockSettings = sqlSettings + ` for update`
 	sqlPutSettings  = `
-insert into error_tracking_settings (project_id, active, integrated, personal_data, created_at, updated_at) values ($1, $2, $3, $4, $5, $5)
-on conflict (project_id) do update
-set active = excluded.active, integrated = excluded.integrated, personal_data = excluded.personal_data, updated_at = excluded.updated_at`
+insert into error_tracking_settings (project_id, active, integrated, personal_data, events_per_minute, sample_percent, created_at, updated_at)
+values ($1, $2, $3, $4, $5, $6, $7, $7)
+on conflict (project_id) do update set active = excluded.active, integrated = excluded.integrated, personal_data = excluded.personal_data,
+	events_per_minute = excluded.events_per_minute, sample_percent = excluded.sample_percent, updated_at = excluded.updated_at`
 
 	// What counts against a limit is counted by one at a time.
 	sqlLockKeys  = `select pg_advisory_xact_lock(7417, hashint8($1))`
@@ -22,11 +23,11 @@ insert into error_client_keys (project_id, digest, public_key, active, created_a
 )
 
 // rowColumns are those of errorRow.
-const rowColumns = `id, fingerprint, status, resolved_at, people, last_seen`
+const rowColumns = `id, fingerprint, status, resolved_at, resolved_release, events, people`
 
 const (
 	sqlIntake = `
-select s.project_id, s.personal_data from error_tracking_settings s join error_client_keys k on k.project_id = s.project_id
+select s.project_id, s.personal_data, s.events_per_minute, s.sample_percent from error_tracking_settings s join error_client_keys k on k.project_id = s.project_id
 join projects p on p.id = s.project_id
 where s.project_id = $1 and k.digest = $2 and k.active and s.active and s.integrated and not p.removal`
 	sqlLockIntake = `select errors from error_tracking_settings where project_id = $1 and active and integrated for update`
@@ -34,37 +35,62 @@ where s.project_id = $1 and k.digest = $2 and k.active and s.active and s.integr
 	sqlNoteEvents = `
 insert into error_event_ids (project_id, event_id, received_at) select $1, id, $3 from unnest($2::uuid[]) id
 on conflict do nothing returning event_id`
-	sqlLockErrors  = `select ` + rowColumns + ` from tracked_errors where project_id = $1 and fingerprint = any($2::bytea[]) order by id for update`
-	sqlInsertError = `
+	sqlLockErrors = `select ` + rowColumns + ` from tracked_errors where project_id = $1 and fingerprint = any($2::bytea[]) order by id for update`
+	// The events of an error that is new are counted with those of the others.
+	sqlInsertErrors = `
 insert into tracked_errors (project_id, fingerprint, name, message, culprit, platform, level, status, events, people, first_seen, last_seen, updated_at)
-values ($1, $2, $3, $4, $5, $6, $7, 'unresolved', $8, 0, $9, $10, $11) returning ` + rowColumns
+select $1::bigint, t.fingerprint, t.name, t.message, t.culprit, t.platform, t.level, 'unresolved', 0, 0, t.first_seen, t.last_seen, $10::timestamptz
+from unnest($2::bytea[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[])
+	as t (fingerprint, name, message, culprit, platform, level, first_seen, last_seen)
+returning ` + rowColumns
 	sqlCountErrors = `update error_tracking_settings set errors = errors + $2 where project_id = $1`
 	// What an error says is what its latest event says, in whatever order they came.
-	sqlUpdateError = `
-update tracked_errors set events = events + $2, first_seen = least(first_seen, $3), last_seen = greatest(last_seen, $4), status = $5,
-	regressed_at = case when $6 then $7 else regressed_at end, updated_at = $7,
-	name = case when $4 >= last_seen then $8 else name end, message = case when $4 >= last_seen then $9 else message end,
-	culprit = case when $4 >= last_seen then $10 else culprit end, level = case when $4 >= last_seen then $11 else level end
-where id = $1`
-	sqlCountHour = `
-insert into error_hours (error_id, hour, events) values ($1, $2, $3)
+	sqlUpdateErrors = `
+update tracked_errors e set events = e.events + t.events, first_seen = least(e.first_seen, t.first_seen), last_seen = greatest(e.last_seen, t.last_seen),
+	status = t.status, regressed_at = case when t.regressed then $11 else e.regressed_at end, updated_at = $11,
+	name = case when t.last_seen >= e.last_seen then t.name else e.name end, message = case when t.last_seen >= e.last_seen then t.message else e.message end,
+	culprit = case when t.last_seen >= e.last_seen then t.culprit else e.culprit end, level = case when t.last_seen >= e.last_seen then t.level else e.level end
+from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::timestamptz[], $5::text[], $6::boolean[], $7::text[], $8::text[], $9::text[], $10::text[])
+	as t (id, events, first_seen, last_seen, status, regressed, name, message, culprit, level)
+where e.id = t.id`
+	sqlCountHours = `
+insert into error_hours (error_id, hour, events)
+select t.error_id, t.hour, t.events from unnest($1::bigint[], $2::timestamptz[], $3::bigint[]) as t (error_id, hour, events)
 on conflict (error_id, hour) do update set events = error_hours.events + excluded.events`
-	sqlCountPlace = `
+	// Places that are known are counted always, others while there is room for them.
+	sqlCountPlaces = `
+with sent as (
+	select t.*, k.error_id is not null as known from unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[], $6::timestamptz[])
+		as t (error_id, kind, value, events, first_seen, last_seen)
+	left join error_places k on k.error_id = t.error_id and k.kind = t.kind and k.value = t.value
+), numbered as (
+	select *, row_number() over (partition by error_id, kind, known order by value) as number from sent
+)
 insert into error_places (error_id, kind, value, events, first_seen, last_seen)
-select $1, $2, $3, $4, $5, $6 where (select count(*) from error_places where error_id = $1 and kind = $2 and value <> $3) < $7
+select n.error_id, n.kind, n.value, n.events, n.first_seen, n.last_seen from numbered n
+where n.known or n.number + (select count(*) from error_places p where p.error_id = n.error_id and p.kind = n.kind) <= $7
 on conflict (error_id, kind, value) do update set events = error_places.events + excluded.events,
 	first_seen = least(error_places.first_seen, excluded.first_seen), last_seen = greatest(error_places.last_seen, excluded.last_seen)`
 	sqlCountPeople = `
-with known as (insert into error_people (error_id, digest) select distinct $1::bigint, p from unnest($2::bytea[]) p on conflict do nothing returning 1)
-update tracked_errors set people = people + (select count(*) from known) where id = $1`
-	sqlStoreEvent = `
-insert into error_events (error_id, event_id, happened_at, received_at, level, environment, release, payload) values ($1, $2, $3, $4, $5, $6, $7, $8)`
-	sqlTrimEvents = `delete from error_events where id in (select id from error_events where error_id = $1 order by id desc offset $2 limit 1000)`
+with known as (
+	insert into error_people (error_id, digest) select distinct * from unnest($1::bigint[], $2::bytea[]) on conflict do nothing returning error_id
+)
+update tracked_errors e set people = e.people + k.people from (select error_id, count(*) as people from known group by error_id) k where e.id = k.error_id`
+	sqlStoreEvents = `
+insert into error_events (error_id, event_id, happened_at, received_at, level, environment, release, payload)
+select t.error_id, t.event_id, t.happened_at, $8::timestamptz, t.level, t.environment, t.release, t.payload
+from unnest($1::bigint[], $2::uuid[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::bytea[]) with ordinality
+	as t (error_id, event_id, happened_at, level, environment, release, payload, number)
+order by t.number`
+	sqlTrimEvents = `
+delete from error_events where id in (
+	select old.id from unnest($1::bigint[]) as e (id)
+	cross join lateral (select v.id from error_events v where v.error_id = e.id order by v.id desc offset $2 limit 1000) old)`
 )
 
 const (
 	// errorColumns are those of Error, from a table called e.
-	errorColumns = `e.id, e.project_id, e.name, e.message, e.culprit, e.platform, e.level, e.status, e.resolved_at, e.regressed_at, e.events, e.people,
+	errorColumns = `e.id, e.project_id, e.name, e.message, e.culprit, e.platform, e.level, e.status, e.resolved_at, e.resolved_release, e.regressed_at, e.events, e.people,
 	e.first_seen, e.last_seen`
 	storedColumns = `id, event_id, happened_at, received_at, level, environment, release, payload`
 )
@@ -72,7 +98,7 @@ const (
 const (
 	sqlError     = `select ` + errorColumns + ` from tracked_errors e where e.project_id = $1 and e.id = $2`
 	sqlLockError = sqlError + ` for update`
-	sqlSetStatus = `update tracked_errors set status = $2, resolved_at = $3, regressed_at = $4, updated_at = $5 where id = $1`
+	sqlSetStatus = `update tracked_errors set status = $2, resolved_at = $3, regressed_at = $4, updated_at = $5, resolved_release = $6 where id = $1`
 	sqlPlaces    = `select kind, value, events, first_seen, last_seen from error_places where error_id = $1 order by last_seen desc, kind, value limit $2`
 	sqlHours     = `
 select error_id, hour, events from error_hours where error_id = any($1::bigint[]) and hour >= $2 order by error_id, hour limit $3`

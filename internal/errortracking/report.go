@@ -27,6 +27,7 @@ const (
 	maxShown      = 1024 // of the message beside an error
 	maxPlatform   = 64
 	maxText       = 512
+	maxDigits     = 64 // of a number
 	maxExceptions = 10
 	maxFrames     = 100 // of one exception; the innermost are kept
 	maxLines      = 11  // of source around a frame
@@ -414,6 +415,10 @@ func trim(v any, levels int) any {
 	switch v := v.(type) {
 	case string:
 		return clean(v, maxText)
+	case json.Number:
+		if f, err := v.Float64(); err != nil || math.IsInf(f, 0) || len(v) > maxDigits {
+			return clean(v.String(), maxText) // no reader could take it for a number
+		}
 	case []any:
 		out := make([]any, 0, min(len(v), maxTags))
 		for _, one := range v[:min(len(v), maxTags)] {
@@ -503,7 +508,7 @@ func (r *Report) main() *Exception {
 // Title is the name of the error: the type that was thrown, or what was said.
 func (r *Report) Title() string {
 	if e := r.main(); e != nil && e.Type != "" {
-		return e.Type
+		return clean(e.Type, maxName)
 	}
 	if line, _, _ := strings.Cut(strings.TrimSpace(r.Description()), "\n"); line != "" {
 		return clean(line, maxName)
@@ -522,7 +527,7 @@ func (r *Report) Description() string {
 // Culprit is where it happened, in few words: what the program was doing, or the innermost call of its own.
 func (r *Report) Culprit() string {
 	if r.Transaction != "" {
-		return r.Transaction
+		return clean(r.Transaction, maxName) // what takes the place of a secret may be longer
 	}
 	e := r.main()
 	if e == nil || len(e.Frames) == 0 {

@@ -270,25 +270,84 @@ func TestER02_SecretsAndAddressesAreTakenOut(t *testing.T) {
 	}
 }
 
+// Patterns are left out where a text has no sign of them; what is taken out is the same.
+func TestER02_SignsOfSecretsMissNone(t *testing.T) {
+	t.Parallel()
+	plain := func(text string, personal bool) string {
+		for _, secret := range secretText {
+			text = secret.form.ReplaceAllString(text, filtered)
+		}
+		text = userinfo.ReplaceAllString(text, "${1}"+filtered+"@")
+		text = assigned.ReplaceAllString(text, "${1}"+filtered)
+		text = digits.ReplaceAllStringFunc(text, func(number string) string {
+			if luhn(number) {
+				return filtered
+			}
+			return number
+		})
+		if personal {
+			return text
+		}
+		return address.ReplaceAllStringFunc(email.ReplaceAllString(text, "[email]"), withoutAddress)
+	}
+	part := rapid.OneOf(rapid.String(), rapid.StringMatching(`[A-Za-z0-9_.:=@ /-]{0,24}`), rapid.SampledFrom([]string{
+		"passWord", "\u017fecret", "to\u212aen", "api-key", "=", ": ", "bearer ", "BA\u017fIC ", "eyJ", "svcpat-", "xoxb-", "xoxb-0123456789", "AKIA", "ghp_", "sk_live_",
+		"0123456789abcdef", "4111 1111 1111 1111", "4111111111111111", "https://", "ann:x@", "a@b.cd", "-----BEGIN PRIVATE KEY-----", ".", ":", "192.0.2.1", "2001:db8::1",
+	}))
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(part, 0, 8).Draw(t, "parts"), "")
+		for _, personal := range []bool{true, false} {
+			if got, want := (scrubber{personal: personal}).text(text), plain(text, personal); got != want {
+				t.Fatalf("%q becomes %q, with every pattern %q", text, got, want)
+			}
+		}
+	})
+}
+
 func TestAResolvedErrorThatHappensAgainIsUnresolved(t *testing.T) {
 	t.Parallel()
 	resolved := time.Date(2024, 5, 2, 15, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		was       Status
 		at        *time.Time
+		in        string
 		happened  time.Time
+		release   string
 		want      Status
 		regressed bool
 	}{
-		{Resolved, &resolved, resolved.Add(time.Second), Unresolved, true},
-		{Resolved, &resolved, resolved.Add(-time.Second), Resolved, false},
-		{Resolved, &resolved, resolved, Resolved, false},
-		{Resolved, nil, resolved, Unresolved, true},
-		{Ignored, nil, resolved, Ignored, false},
-		{Unresolved, nil, resolved, Unresolved, false},
+		{Resolved, &resolved, "", resolved.Add(time.Second), "", Unresolved, true},
+		{Resolved, &resolved, "", resolved.Add(-time.Second), "", Resolved, false},
+		{Resolved, &resolved, "", resolved, "", Resolved, false},
+		{Resolved, nil, "", resolved, "", Unresolved, true},
+		{Ignored, nil, "", resolved, "", Ignored, false},
+		{Unresolved, nil, "", resolved, "", Unresolved, false},
+		{Resolved, &resolved, "1.5", resolved.Add(time.Second), "1.4.9", Resolved, false},
+		{Resolved, &resolved, "1.5", resolved.Add(time.Second), "1.5.0", Unresolved, true},
+		{Resolved, &resolved, "1.5", resolved.Add(time.Second), "1.10", Unresolved, true},
+		{Resolved, &resolved, "1.5", resolved.Add(-time.Second), "1.10", Resolved, false},
+		{Resolved, &resolved, "1.5", resolved.Add(time.Second), "", Unresolved, true},
+		{Resolved, &resolved, "1.5", resolved.Add(time.Second), "3f2a9c1b", Unresolved, true},
 	} {
-		if got, regressed := afterEvent(c.was, c.at, c.happened); got != c.want || regressed != c.regressed {
+		if got, regressed := afterEvent(c.was, solution{c.at, c.in}, c.happened, c.release); got != c.want || regressed != c.regressed {
 			t.Errorf("%s becomes %s, %v", c.was, got, regressed)
+		}
+	}
+}
+
+func TestVersionsAreOrderedByTheirNumbers(t *testing.T) {
+	t.Parallel()
+	ordered := []string{"1.0.0-alpha", "1.0.0-alpha.2", "1.0.0-alpha.10", "1.0.0-beta", "1.0.0", "1.0.1", "1.2", "1.10.0", "2-rc.1", "2.0.0"}
+	for i, a := range ordered {
+		for j, b := range ordered {
+			if precedes(a, b) != (i < j) || precedes("shop@v"+a+"+3f2a", "shop@"+b) != (i < j) || precedes("shop@"+a, b) != (i < j) {
+				t.Errorf("%s precedes %s: %v", a, b, precedes(a, b))
+			}
+		}
+	}
+	for _, c := range [][2]string{{"1.0", "1.0.0"}, {"1.0.0", "1"}, {"a@1", "b@2"}, {"main", "2"}, {"1", "main"}, {"", "1"}, {"1..2", "3"}, {"-1", "3"}, {"99999999999", "3"}} {
+		if precedes(c[0], c[1]) {
+			t.Errorf("%s precedes %s", c[0], c[1])
 		}
 	}
 }

@@ -3,7 +3,9 @@ package errortracking
 import (
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // filtered stands where something was taken out.
@@ -18,13 +20,29 @@ var openName = regexp.MustCompile(`(?i)^(author|authority|authors|session_count|
 // personalName matches names of headers and members that hold addresses.
 var personalName = regexp.MustCompile(`(?i)e-?mail|^(x-)?(forwarded(-for)?|real-ip|client-ip)$|remote[-_]addr|ip[-_]?addr`)
 
-// secretText are values that give themselves away.
-var secretText = []*regexp.Regexp{
-	regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`),
-	regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+[A-Za-z0-9+/=._~-]{8,}`),
-	regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*`), // JSON Web Tokens
-	regexp.MustCompile(`\b[a-z]{2,10}(?:pat|rt|dt|cbt|ptt|ft|imt|oas|agent|et)[-_][A-Za-z0-9_-]{16,}`),
-	regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}|\bsk_(?:live|test)_[A-Za-z0-9]{10,}|\bxox[abprs]-[A-Za-z0-9-]{10,}`),
+// secretText are values that give themselves away, with what a text must have for one of them to be in it.
+var secretText = []struct {
+	form *regexp.Regexp
+	in   func(text string, has signs) bool
+}{
+	{regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), having("-----BEGIN ")},
+	{regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+[A-Za-z0-9+/=._~-]{8,}`), func(text string, has signs) bool { return has.wide || says(text, "bearer", "basic") }},
+	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*`), having("eyJ")}, // JSON Web Tokens
+	{regexp.MustCompile(`\b[a-z]{2,10}(?:pat|rt|dt|cbt|ptt|ft|imt|oas|agent|et)[-_][A-Za-z0-9_-]{16,}`), long},
+	{regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}|\bsk_(?:live|test)_[A-Za-z0-9]{10,}|\bxox[abprs]-[A-Za-z0-9-]{10,}`), long},
+}
+
+func having(part string) func(string, signs) bool {
+	return func(text string, _ signs) bool { return strings.Contains(text, part) }
+}
+
+// long is a text with a run as long as the shortest of those tokens, one that begins "xoxb-".
+func long(_ string, has signs) bool { return has.run >= 15 }
+
+// says reports whether a text holds one of some words, in whatever case.
+func says(text string, words ...string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
 }
 
 var (
@@ -109,36 +127,92 @@ func (s scrubber) tree(v any) any {
 	return v
 }
 
+// signs are what a text must have for a pattern to match anywhere in it. Most lines of source and most messages have none of them, and patterns are dear.
+type signs struct {
+	at, assigns, wide    bool // an @; a = or a :; a letter beyond ASCII, which may be another's other case
+	dots, colons, digits int  // how many
+	run                  int  // the longest one of letters, digits, - and _
+}
+
+func signsOf(text string) (s signs) {
+	run := 0
+	for i := range len(text) {
+		c := text[i]
+		if !word(c) {
+			run = 0
+		} else if run++; run > s.run {
+			s.run = run
+		}
+		switch c {
+		case '@':
+			s.at = true
+		case '=':
+			s.assigns = true
+		case ':':
+			s.assigns = true
+			s.colons++
+		case '.':
+			s.dots++
+		}
+		if c >= '0' && c <= '9' {
+			s.digits++
+		}
+		s.wide = s.wide || c >= utf8.RuneSelf
+	}
+	return s
+}
+
+func word(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
+}
+
 // text is a text without what gives itself away.
 func (s scrubber) text(text string) string {
 	if text == "" {
 		return ""
 	}
-	for _, form := range secretText {
-		text = form.ReplaceAllString(text, filtered)
-	}
-	text = userinfo.ReplaceAllString(text, "${1}"+filtered+"@")
-	text = assigned.ReplaceAllString(text, "${1}"+filtered)
-	text = digits.ReplaceAllStringFunc(text, func(number string) string {
-		if luhn(number) {
-			return filtered
+	has := signsOf(text)
+	for _, secret := range secretText {
+		if secret.in(text, has) {
+			text = secret.form.ReplaceAllString(text, filtered)
 		}
-		return number
-	})
+	}
+	if has.at {
+		text = userinfo.ReplaceAllString(text, "${1}"+filtered+"@")
+	}
+	if has.assigns && (has.wide || says(text, "passw", "pwd", "secret", "token", "key", "credential", "session", "signature")) {
+		text = assigned.ReplaceAllString(text, "${1}"+filtered)
+	}
+	if has.digits >= 13 { // as many as the number of a card has at least
+		text = digits.ReplaceAllStringFunc(text, func(number string) string {
+			if luhn(number) {
+				return filtered
+			}
+			return number
+		})
+	}
 	if s.personal {
 		return text
 	}
-	text = email.ReplaceAllString(text, "[email]")
-	return address.ReplaceAllStringFunc(text, func(found string) string {
-		bare := strings.Trim(found, ".:")
-		if _, err := netip.ParseAddr(bare); err == nil {
-			return strings.Replace(found, bare, "[ip]", 1)
-		}
-		if _, err := netip.ParseAddrPort(found); err == nil {
-			return "[ip]"
-		}
-		return found
-	})
+	if has.at {
+		text = email.ReplaceAllString(text, "[email]")
+	}
+	if has.dots < 3 && has.colons < 2 {
+		return text
+	}
+	return address.ReplaceAllStringFunc(text, withoutAddress)
+}
+
+// withoutAddress is what stands in place of what may be an address.
+func withoutAddress(found string) string {
+	bare := strings.Trim(found, ".:")
+	if _, err := netip.ParseAddr(bare); err == nil {
+		return strings.Replace(found, bare, "[ip]", 1)
+	}
+	if _, err := netip.ParseAddrPort(found); err == nil {
+		return "[ip]"
+	}
+	return found
 }
 
 // luhn reports whether the last digit is the check digit of the others, as in numbers of cards.

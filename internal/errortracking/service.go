@@ -6,6 +6,7 @@ import (
 	"stithy/internal/platform/batch"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/deps"
+	"stithy/internal/platform/fairshare"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/ratelimit"
 	"stithy/internal/platform/secretbox"
@@ -30,14 +31,16 @@ type Deps struct {
 type Service struct {
 	deps      Deps
 	dialect   dialect
-	unpacking chan struct{}                               // has as many as are at work
+	unpacking *fairshare.Slots
+	finding   *batch.Batcher[shownKey, struct{}, Intake]
 	writes    *batch.Batcher[int64, Occurrence, struct{}] // by project
 }
 
 // New puts the room together.
 func New(d Deps) *Service {
-	s := &Service{deps: deps.Complete(d), unpacking: make(chan struct{}, unpackers)}
+	s := &Service{deps: deps.Complete(d), unpacking: fairshare.New(unpackers, unpackersEach)}
 	s.dialect = s.newDialect()
+	s.finding = batch.New(findLimits, s.find)
 	s.writes = batch.New(writeLimits, s.write)
 	return s
 }

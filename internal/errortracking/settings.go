@@ -58,17 +58,18 @@ func (s *Service) change(ctx context.Context, by access.Actor, p *project.Projec
 		}
 		row, err = postgres.One[Settings](ctx, tx, sqlLockSettings, p.ID)
 		if errors.Is(err, postgres.ErrNoRows) && create {
-			row, err = Settings{ProjectID: p.ID}, nil
+			row, err = defaults(p.ID), nil
 		}
 		if err != nil {
 			return err
 		}
 		before := row
 		c.apply(&row)
-		if err := row.check(); err != nil {
+		if err := row.check(before, by.Admin()); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, sqlPutSettings, p.ID, row.Active, row.Integrated, row.PersonalData, s.deps.Clock.Now()); err != nil {
+		if _, err := tx.Exec(ctx, sqlPutSettings, p.ID, row.Active, row.Integrated, row.PersonalData, row.PerMinute, row.Percent,
+			s.deps.Clock.Now()); err != nil {
 			return err
 		}
 		if row.takes() {
@@ -85,15 +86,26 @@ func (s *Service) change(ctx context.Context, by access.Actor, p *project.Projec
 }
 
 // check wants an address where errors are taken by a backend elsewhere. There is no way yet to name one.
-func (s *Settings) check() error {
+func (s *Settings) check(before Settings, admin bool) error {
 	var f fault.Fields
 	if s.Active && !s.Integrated && s.APIURL == nil {
 		f.Add("api_url", "is a required field")
 		f.Add("token", "is a required field")
 	}
+	most := max(DefaultPerMinute, before.PerMinute)
+	if admin {
+		most = maxPerMinute
+	}
+	if s.PerMinute < 1 || s.PerMinute > most {
+		f.Add("events_per_minute", "must be from 1 to %d; more is for an administrator to allow", most)
+	}
+	if s.Percent < 1 || s.Percent > 100 {
+		f.Add("sample_percent", "must be from 1 to 100")
+	}
 	return f.Err()
 }
 
 func (s *Settings) state() string {
-	return fmt.Sprintf("active %t, integrated %t, personal data kept %t", s.Active, s.Integrated, s.PersonalData)
+	return fmt.Sprintf("active %t, integrated %t, personal data kept %t, %d events a minute, %d%% of them taken",
+		s.Active, s.Integrated, s.PersonalData, s.PerMinute, s.Percent)
 }

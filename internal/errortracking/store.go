@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"maps"
 	"slices"
@@ -35,11 +37,11 @@ const (
 	storedAtOnce = 10
 )
 
+// findLimits are those of programs that show the same key at the same time.
+var findLimits = batch.Limits{Most: 1000, Waiting: 10_000, Time: 10 * time.Second}
+
 // writeLimits are those of events that are written together.
 var writeLimits = batch.Limits{Most: 200, Waiting: 2000, Time: 20 * time.Second}
-
-// quota is how many events a project may report.
-var quota = ratelimit.Rule{Name: "error_tracking_events", Limit: 1000, Period: time.Minute}
 
 // busy is how long a program waits when more comes than can be written.
 const busy = 10 * time.Second
@@ -56,6 +58,22 @@ const personDigest = "error_person"
 type Intake struct {
 	ProjectID    int64
 	PersonalData bool
+	PerMinute    int `db:"events_per_minute"`
+	Percent      int `db:"sample_percent"`
+}
+
+// quota is how many events a project may report.
+func (in Intake) quota() ratelimit.Rule {
+	return ratelimit.Rule{Name: "error_tracking_events", Limit: in.PerMinute, Period: time.Minute}
+}
+
+// takes reports whether an event is in the sample. It follows from its id alone, so that all nodes, and all retries, are of one mind.
+func (in Intake) takes(id [16]byte) bool {
+	if in.Percent >= 100 {
+		return true
+	}
+	sum := sha256.Sum256(id[:])
+	return binary.BigEndian.Uint64(sum[:8])%100 < uint64(in.Percent)
 }
 
 var errNoIntake = fault.New(fault.NotFound)
@@ -65,16 +83,31 @@ func (s *Service) Admit(ctx context.Context, projectID int64, key string) (Intak
 	if !s.integrated() {
 		return Intake{}, errNoIntake
 	}
-	in, err := postgres.One[Intake](ctx, s.deps.DB, sqlIntake, projectID, s.deps.Box.Digest(keyDigest, key))
-	if errors.Is(err, postgres.ErrNoRows) {
-		return Intake{}, errNoIntake
+	in, err := s.finding.Do(ctx, shownKey{projectID, [32]byte(s.deps.Box.Digest(keyDigest, key))}, struct{}{})
+	if errors.Is(err, batch.ErrFull) {
+		return Intake{}, &waitError{busy}
 	}
 	return in, err
 }
 
+// shownKey is a key that a program shows, and the project that it shows it for.
+type shownKey struct {
+	projectID int64
+	digest    [32]byte
+}
+
+// find looks once for all who show the same key at the same time. Nothing is remembered: a key that was deleted is refused by the next look.
+func (s *Service) find(ctx context.Context, key shownKey, all []struct{}) ([]Intake, error) {
+	in, err := postgres.One[Intake](ctx, s.deps.DB, sqlIntake, key.projectID, key.digest[:])
+	if errors.Is(err, postgres.ErrNoRows) {
+		err = errNoIntake
+	}
+	return slices.Repeat([]Intake{in}, len(all)), err
+}
+
 // Over counts an event against the quota of its project, and says how long to wait when that is spent.
 func (s *Service) Over(ctx context.Context, in Intake) (wait time.Duration, over bool) {
-	v := s.deps.Limiter.Hit(ctx, quota, strconv.FormatInt(in.ProjectID, 10))
+	v := s.deps.Limiter.Hit(ctx, in.quota(), strconv.FormatInt(in.ProjectID, 10))
 	return v.RetryAfter(s.deps.Clock.Now()), !v.Allowed()
 }
 
@@ -94,13 +127,9 @@ type Occurrence struct {
 	Payload     []byte
 }
 
-// Take writes an event down. It is durable when there is no error. One that came before is not counted again.
-func (s *Service) Take(ctx context.Context, in Intake, r *Report, from string) error {
-	o, err := s.occurrence(in, r, from)
-	if err != nil {
-		return err
-	}
-	_, err = s.writes.Do(ctx, in.ProjectID, o)
+// put writes an event down. It is durable when there is no error. One that came before is not counted again.
+func (s *Service) put(ctx context.Context, in Intake, o Occurrence) error {
+	_, err := s.writes.Do(ctx, in.ProjectID, o)
 	if errors.Is(err, batch.ErrFull) {
 		return &waitError{busy}
 	}
@@ -184,14 +213,19 @@ type group struct {
 	events []Occurrence
 }
 
+// last is the latest event.
+func (g *group) last() Occurrence { return g.events[len(g.events)-1] }
+
 // errorRow is what a batch must know of an error.
 type errorRow struct {
 	ID          int64
 	Fingerprint []byte
 	Status      Status
 	ResolvedAt  *time.Time
-	People      int
-	LastSeen    time.Time
+	Events      int64
+
+	ResolvedRelease string
+	People          int
 }
 
 func (w *writing) write(ctx context.Context, all []Occurrence) error {
@@ -266,50 +300,104 @@ func (w *writing) find(ctx context.Context, groups map[[32]byte]*group) error {
 	return nil
 }
 
-// count writes down what the groups of a batch change. Their order is the same in every batch.
+// count writes down what the groups of a batch change: a statement for each table, whatever the number of groups. Their order is the same in every batch.
 func (w *writing) count(ctx context.Context, groups []*group) error {
+	if err := w.insert(ctx, groups); err != nil {
+		return err
+	}
+	var changes rows
+	for _, g := range groups {
+		changes.add(g)
+	}
 	b := &pgx.Batch{}
-	added := 0
-	for _, g := range groups {
-		last := g.events[len(g.events)-1]
-		if g.row != nil {
-			w.update(b, g)
-			continue
-		}
-		added++
-		row, err := postgres.One[errorRow](ctx, w.tx, sqlInsertError, w.projectID, last.Fingerprint[:], last.Name, last.Message, last.Culprit, last.Platform,
-			last.Level, len(g.events), g.events[0].HappenedAt, last.HappenedAt, w.now)
-		if err != nil {
-			return err
-		}
-		g.row = &row
-	}
-	if added > 0 {
-		b.Queue(sqlCountErrors, w.projectID, added)
-	}
-	for _, g := range groups {
-		w.details(b, g)
-	}
+	changes.queue(b, w.now)
 	return w.tx.SendBatch(ctx, b).Close()
 }
 
-// update counts events of an error that there is. What it says is what its latest event says.
-func (w *writing) update(b *pgx.Batch, g *group) {
+// insert makes the errors that are new. Their events are counted like those of the others.
+func (w *writing) insert(ctx context.Context, groups []*group) error {
+	var prints [][]byte
+	var names, messages, culprits, platforms, levels []string
+	var first, last []time.Time
+	byPrint := map[[32]byte]*group{}
+	for _, g := range groups {
+		if g.row != nil {
+			continue
+		}
+		o := g.last()
+		byPrint[o.Fingerprint] = g
+		prints, names, messages, culprits = append(prints, o.Fingerprint[:]), append(names, o.Name), append(messages, o.Message), append(culprits, o.Culprit)
+		platforms, levels = append(platforms, o.Platform), append(levels, o.Level)
+		first, last = append(first, g.events[0].HappenedAt), append(last, o.HappenedAt)
+	}
+	if prints == nil {
+		return nil
+	}
+	made, err := postgres.All[errorRow](ctx, w.tx, sqlInsertErrors, w.projectID, prints, names, messages, culprits, platforms, levels, first, last, w.now)
+	if err != nil {
+		return err
+	}
+	for i := range made {
+		byPrint[[32]byte(made[i].Fingerprint)].row = &made[i]
+	}
+	_, err = w.tx.Exec(ctx, sqlCountErrors, w.projectID, len(made))
+	return err
+}
+
+// rows are what a batch changes, by table and column.
+type rows struct {
+	errors struct {
+		id                             []int64
+		events                         []int64
+		first, last                    []time.Time
+		status                         []string
+		regressed                      []bool
+		name, message, culprit, levels []string
+	}
+	hours struct {
+		id     []int64
+		hour   []time.Time
+		events []int64
+	}
+	places struct {
+		id          []int64
+		kind, value []string
+		events      []int64
+		first, last []time.Time
+	}
+	people struct {
+		id     []int64
+		digest [][]byte
+	}
+	kept struct {
+		id                          []int64
+		event                       [][16]byte
+		happened                    []time.Time
+		level, environment, release []string
+		payload                     [][]byte
+	}
+}
+
+// add counts the events of an error: what it says is what its latest event says.
+func (r *rows) add(g *group) {
 	status, regressed := g.row.Status, false
 	for _, o := range g.events {
 		var again bool
-		status, again = afterEvent(status, g.row.ResolvedAt, o.HappenedAt)
+		status, again = afterEvent(status, solution{g.row.ResolvedAt, g.row.ResolvedRelease}, o.HappenedAt, o.Release)
 		regressed = regressed || again
 	}
-	last := g.events[len(g.events)-1]
-	b.Queue(sqlUpdateError, g.row.ID, len(g.events), g.events[0].HappenedAt, last.HappenedAt, status, regressed, w.now,
-		last.Name, last.Message, last.Culprit, last.Level)
+	o, e := g.last(), &r.errors
+	e.id, e.events = append(e.id, g.row.ID), append(e.events, int64(len(g.events)))
+	e.first, e.last = append(e.first, g.events[0].HappenedAt), append(e.last, o.HappenedAt)
+	e.status, e.regressed = append(e.status, string(status)), append(e.regressed, regressed)
+	e.name, e.message, e.culprit, e.levels = append(e.name, o.Name), append(e.message, o.Message), append(e.culprit, o.Culprit), append(e.levels, o.Level)
+	r.details(g)
+	r.keep(g)
 }
 
-// details are what is counted of an error by hour, by place and by person, and its latest events.
-func (w *writing) details(b *pgx.Batch, g *group) {
-	hours, places := map[time.Time]int{}, map[place]*seen{}
-	var people [][]byte
+// details are what is counted of an error by hour, by place and by person.
+func (r *rows) details(g *group) {
+	hours, places := map[time.Time]int64{}, map[place]*seen{}
 	for _, o := range g.events {
 		hours[o.HappenedAt.UTC().Truncate(time.Hour)]++
 		for _, p := range []place{{"release", o.Release}, {"environment", o.Environment}} {
@@ -322,29 +410,52 @@ func (w *writing) details(b *pgx.Batch, g *group) {
 			places[p].events++
 			places[p].last = o.HappenedAt
 		}
-		if o.Person != nil {
-			people = append(people, o.Person)
+		if o.Person != nil && g.row.People < maxPeople {
+			r.people.id, r.people.digest = append(r.people.id, g.row.ID), append(r.people.digest, o.Person)
 		}
 	}
-	id := g.row.ID
 	for _, hour := range slices.SortedFunc(maps.Keys(hours), time.Time.Compare) {
-		b.Queue(sqlCountHour, id, hour, hours[hour])
+		h := &r.hours
+		h.id, h.hour, h.events = append(h.id, g.row.ID), append(h.hour, hour), append(h.events, hours[hour])
 	}
-	for _, p := range slices.SortedFunc(maps.Keys(places), func(a, b place) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.value, b.value)) }) {
-		b.Queue(sqlCountPlace, id, p.kind, p.value, places[p].events, places[p].first, places[p].last, maxPlaces)
+	for _, at := range slices.SortedFunc(maps.Keys(places), func(a, b place) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.value, b.value)) }) {
+		p := &r.places
+		p.id, p.kind, p.value = append(p.id, g.row.ID), append(p.kind, at.kind), append(p.value, at.value)
+		p.events, p.first, p.last = append(p.events, places[at].events), append(p.first, places[at].first), append(p.last, places[at].last)
 	}
-	if len(people) > 0 && g.row.People < maxPeople {
-		b.Queue(sqlCountPeople, id, people)
+}
+
+// keep takes the latest events of a batch with what they say: of an error that has many of them already, one.
+func (r *rows) keep(g *group) {
+	most := storedAtOnce
+	if g.row.Events >= keptEvents {
+		most = 1
 	}
-	for _, o := range g.events[max(0, len(g.events)-storedAtOnce):] {
-		b.Queue(sqlStoreEvent, id, o.EventID, o.HappenedAt, w.now, o.Level, o.Environment, o.Release, o.Payload)
+	for _, o := range g.events[max(0, len(g.events)-most):] {
+		k := &r.kept
+		k.id, k.event, k.happened = append(k.id, g.row.ID), append(k.event, o.EventID), append(k.happened, o.HappenedAt)
+		k.level, k.environment, k.release = append(k.level, o.Level), append(k.environment, o.Environment), append(k.release, o.Release)
+		k.payload = append(k.payload, o.Payload)
 	}
-	b.Queue(sqlTrimEvents, id, keptEvents)
+}
+
+func (r *rows) queue(b *pgx.Batch, now time.Time) {
+	e, h, p, k := &r.errors, &r.hours, &r.places, &r.kept
+	b.Queue(sqlUpdateErrors, e.id, e.events, e.first, e.last, e.status, e.regressed, e.name, e.message, e.culprit, e.levels, now)
+	b.Queue(sqlCountHours, h.id, h.hour, h.events)
+	if len(p.id) > 0 {
+		b.Queue(sqlCountPlaces, p.id, p.kind, p.value, p.events, p.first, p.last, maxPlaces)
+	}
+	if len(r.people.id) > 0 {
+		b.Queue(sqlCountPeople, r.people.id, r.people.digest)
+	}
+	b.Queue(sqlStoreEvents, k.id, k.event, k.happened, k.level, k.environment, k.release, k.payload, now)
+	b.Queue(sqlTrimEvents, e.id, keptEvents)
 }
 
 type place struct{ kind, value string }
 
 type seen struct {
-	events      int
+	events      int64
 	first, last time.Time
 }

@@ -1,7 +1,6 @@
 package monitor
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -347,18 +346,43 @@ func runbook(address string) string {
 	return address
 }
 
-// readable is a payload on several lines, or its beginning.
+// readable is a payload on several lines, or its beginning. It is read no further than it is shown: lines of what is deep are longer than what they hold.
 func readable(payload string) (text string, cut bool) {
-	var v any
-	if err := json.Unmarshal([]byte(payload), &v); err == nil {
-		if lines, err := json.MarshalIndent(v, "", "  "); err == nil {
-			payload = string(lines)
+	var b strings.Builder
+	depth, quoted, escaped, opened := 0, false, false, false
+	line := func() { b.WriteString("\n" + strings.Repeat("  ", depth)) }
+	for i := range len(payload) {
+		if b.Len() >= shownBytes {
+			return strings.ToValidUTF8(b.String()[:shownBytes], ""), true
+		}
+		c := payload[i]
+		if quoted {
+			b.WriteByte(c)
+			quoted, escaped = escaped || c != '"', !escaped && c == '\\'
+			continue
+		}
+		if c == ' ' || c == '\t' || c == '\n' || c == '\r' {
+			continue
+		}
+		closes := c == '}' || c == ']'
+		if closes {
+			depth = max(0, depth-1)
+		}
+		if closes != opened { // what is empty stays on its line
+			line()
+		}
+		opened, quoted = c == '{' || c == '[', c == '"'
+		b.WriteByte(c)
+		switch {
+		case opened:
+			depth++
+		case c == ',':
+			line()
+		case c == ':':
+			b.WriteByte(' ')
 		}
 	}
-	if len(payload) <= shownBytes {
-		return payload, false
-	}
-	return strings.ToValidUTF8(payload[:shownBytes], ""), true
+	return b.String(), false
 }
 
 func (x *request) history(all []alert.Past) ([]pastRow, error) {

@@ -102,6 +102,9 @@ func showError(x *request) error {
 		From: since.Format("Mon 15:04"), Until: "now", Releases: parts(places, "release"), Environments: parts(places, "environment"),
 		FirstRelease: firstRelease(places),
 	}
+	if e.ResolvedRelease != "" {
+		body.Status.Text += " in " + e.ResolvedRelease
+	}
 	if body.Event, err = x.latest(e.ID); err != nil {
 		return err
 	}
@@ -160,7 +163,7 @@ func setErrorStatus(x *request) error {
 	}
 	e, err := x.find()
 	if err == nil {
-		_, err = x.deps.Errors.SetStatus(x.Context(), x.Project.ID, e.ID, to)
+		_, err = x.deps.Errors.SetStatus(x.Context(), x.Project.ID, e.ID, to, "")
 	}
 	if err != nil {
 		return err
@@ -207,6 +210,9 @@ func (x *request) latest(id int64) (*eventBody, error) {
 	e := kept.Items[0]
 	r, err := e.Report()
 	if err != nil {
+		return nil, err
+	}
+	if err := x.quote(&r); err != nil {
 		return nil, err
 	}
 	body := &eventBody{When: x.Time(&e.HappenedAt), ID: fmt.Sprintf("%x", e.EventID), Tags: r.Tags}

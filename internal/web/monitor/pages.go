@@ -5,6 +5,7 @@ import (
 	"stithy/internal/alert"
 	"stithy/internal/errortracking"
 	"stithy/internal/kit/access"
+	"stithy/internal/repository"
 	"stithy/internal/user"
 	"stithy/internal/web/page"
 	"stithy/internal/web/projectpage"
@@ -16,6 +17,8 @@ type Deps struct {
 	Users  *user.Service
 	Alerts *alert.Service
 	Errors *errortracking.Service
+
+	Repositories *repository.Service
 }
 
 const (

@@ -3,6 +3,7 @@ package monitor
 import (
 	"net/http"
 	"strconv"
+	"strings"
 
 	"stithy/internal/errortracking"
 	"stithy/internal/kit/fault"
@@ -26,10 +27,13 @@ type keyRow struct {
 	Delete  *page.Form
 }
 
-func showSettings(x *request) error {
+func showSettings(x *request) error { return x.settings(http.StatusOK, nil) }
+
+// settings shows how errors are taken, with a form that was refused where there is one.
+func (x *request) settings(status int, refused error) error {
 	s, err := x.deps.Errors.Settings(x.Context(), x.Project.ID)
 	if fault.Is(err, fault.NotFound) {
-		s, err = &errortracking.Settings{}, nil
+		s, err = &errortracking.Settings{PerMinute: errortracking.DefaultPerMinute, Percent: 100}, nil
 	}
 	if err != nil {
 		return err
@@ -40,7 +44,20 @@ func showSettings(x *request) error {
 		page.Field{
 			Name: "personal_data", Label: "Keep e-mail and IP addresses in reports", Type: page.Checkbox, Value: page.Checked(s.PersonalData),
 			Hint: "Passwords, tokens and the like are taken out in any case.",
+		},
+		page.Field{
+			Name: "events_per_minute", Label: "Events a minute", Type: page.Text, Mode: "numeric", Value: strconv.Itoa(s.PerMinute), Required: true,
+			Hint: "Programs that report more are told to wait. Administrators alone set more than 1,000.",
+		},
+		page.Field{
+			Name: "sample_percent", Label: "Percentage of events that are taken", Type: page.Text, Mode: "numeric", Value: strconv.Itoa(s.Percent), Required: true,
+			Hint: "The others are dropped and not counted.",
 		})
+	if refused != nil {
+		if err := x.Refuse(body.Form, refused); err != nil {
+			return err
+		}
+	}
 	keys, err := x.deps.Errors.Keys(x.Context(), x.Project.ID, paging.Request{Page: 1, PerPage: keysPerPage})
 	if err != nil {
 		return err
@@ -53,18 +70,28 @@ func showSettings(x *request) error {
 				AskFirst("Programs that have this key report nothing any more. This cannot be undone."),
 		})
 	}
-	return x.Show(http.StatusOK, x.Layout("Error tracking", errorsPath), settingsPage(body))
+	return x.Show(status, x.Layout("Error tracking", errorsPath), settingsPage(body))
 }
 
 func saveSettings(x *request) error {
 	personal := x.Form.Get("personal_data") != ""
 	_, err := x.deps.Errors.Set(x.Context(), x.Actor, x.Project, errortracking.Change{
 		Active: x.Form.Get("active") != "", Integrated: new(true), PersonalData: &personal,
+		PerMinute: x.number("events_per_minute"), Percent: x.number("sample_percent"),
 	})
 	if err != nil {
-		return err
+		return x.settings(http.StatusUnprocessableEntity, err)
 	}
 	return x.Done(x.At(settingsPath), "Saved.")
+}
+
+// number is what was sent in a field; nil where it was not sent, and 0, which no setting takes, where it is no number.
+func (x *request) number(name string) *int {
+	if !x.Form.Has(name) {
+		return nil
+	}
+	n, _ := strconv.Atoi(strings.ReplaceAll(strings.TrimSpace(x.Form.Get(name)), ",", ""))
+	return &n
 }
 
 func createKey(x *request) error {

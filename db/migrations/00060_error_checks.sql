@@ -1,0 +1,5 @@
+-- +goose Up
+
+alter table error_tracking_settings validate constraint error_tracking_settings_events_per_minute;
+alter table error_tracking_settings validate constraint error_tracking_settings_sample_percent;
+alter table tracked_errors validate constraint tracked_errors_resolved_release_length;
