@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 
@@ -43,6 +44,7 @@ import (
 	"stithy/internal/note"
 	"stithy/internal/notification"
 	"stithy/internal/oauth"
+	"stithy/internal/pages"
 	"stithy/internal/pipeline"
 	"stithy/internal/platform/blob"
 	"stithy/internal/platform/clock"
@@ -80,6 +82,7 @@ type Parts struct {
 	Store  *gitstore.Store
 	Blobs  blob.Store
 	Redis  *ratelimit.Redis // nil on one box
+	DNS    pages.Resolver   // that of the system when nil
 }
 
 // App is the application put together, not yet running: its parts and its
@@ -120,6 +123,7 @@ type App struct {
 	Alerts        *alert.Service
 	Dispatch      *dispatch.Service
 	Errors        *errortracking.Service
+	Pages         *pages.Service
 	Audit         *audit.Service
 	Events        *event.Service
 	Notifications *notification.Service
@@ -193,7 +197,7 @@ func Assemble(p Parts) (*App, error) {
 	a.Rooms = core.New(core.Deps{
 		DB: db, Bus: events, Queue: queue, Box: box, Hasher: a.hasher, Clock: now, Log: log, ExternalURL: cfg.ExternalURL, SSHPort: cfg.SSH.Port,
 		Instance:      setting.Instance{Tier: cfg.Instance.Tier, Hosted: cfg.Instance.Hosted, Names: names},
-		Impersonation: cfg.Instance.Impersonation, OAuth: &up.oauthTokens, Jobs: &up.jobTokens, Code: &up.code, JobTokens: &up.reach,
+		Impersonation: cfg.Instance.Impersonation, OAuth: &up.oauthTokens, Jobs: &up.jobTokens, Code: &up.code, JobTokens: &up.reach, Issues: &up.issues,
 	})
 	post, err := mail.New(cfg.SMTPURL, cfg.MailFrom)
 	if err != nil {
@@ -295,6 +299,10 @@ func Assemble(p Parts) (*App, error) {
 		DB: db, Bus: events, Box: box, Settings: a.Settings, Projects: a.Projects, Limiter: ratelimit.New(now, a.counter()), Clock: now, ExternalURL: base,
 		Names: names,
 	})
+	a.Pages = pages.New(pages.Deps{
+		DB: db, Bus: events, Queue: queue, Box: box, Settings: a.Settings, Projects: a.Projects, Resolver: p.resolver(), Clock: now,
+		ExternalURL: cfg.ExternalURL, Root: pages.RootOf(cfg.Pages.ExternalURL), Names: names,
+	})
 	a.Audit = audit.New(audit.Deps{
 		DB: db, Bus: events, Queue: queue, Box: box, Outbound: a.Outbound, Settings: a.Settings, Owners: a.Owners, Clock: now, Log: log,
 	})
@@ -310,12 +318,19 @@ func Assemble(p Parts) (*App, error) {
 		a.Users, a.SignIns, a.Groups, a.Projects, a.Members, a.OAuth,
 		a.Repositories, a.Uploads, a.LFS, a.Mentions, a.Snippets, a.Runners, a.Artifacts, a.Pipelines, a.Schedules, a.Dispatch, a.Audit, a.Events,
 		a.Notifications,
-		a.Errors,
+		a.Errors, a.Pages,
 	} {
 		room.Register(registry)
 	}
 	a.react(events)
 	return a, nil
+}
+
+func (p Parts) resolver() pages.Resolver {
+	if p.DNS == nil {
+		return net.DefaultResolver
+	}
+	return p.DNS
 }
 
 func storageNames(cfg *config.Config) []string {
@@ -333,7 +348,7 @@ func (a *App) Endpoints() []httpapi.Endpoint {
 		a.Settings, a.Users, a.Tokens, a.Variables, a.Groups, a.Projects, a.Members, a.Protection, a.Bots, a.DeployTokens, a.OAuth,
 		a.Repositories, a.DeployKeys, a.Changelogs, a.Uploads, a.Markdown, a.LFS, a.Runners, a.Pipelines, a.Schedules, a.Dispatch,
 		a.Labels, a.Milestones, a.Templates, a.Issues, a.Notes, a.Boards, a.Mentions, a.Todos, a.Badges, a.Wikis, a.Snippets, a.Events,
-		a.Notifications, a.Audit, a.Alerts, a.Errors,
+		a.Notifications, a.Audit, a.Alerts, a.Errors, a.Pages,
 	} {
 		all = append(all, room.Endpoints()...)
 	}
@@ -359,17 +374,17 @@ func (a *App) Handler() http.Handler {
 	reports := &httpapi.Server{
 		Dialect: a.Errors.Dialect(), Endpoints: endpoints, Limits: a.Settings, Limiter: limiter, Clock: a.Clock, Log: a.Log,
 	}
-	pages := web.New(web.Deps{
+	people := web.New(web.Deps{
 		Users: a.Users, Tokens: a.Tokens, SignIns: a.SignIns, Groups: a.Groups, Projects: a.Projects, Members: a.Members, Pipelines: a.Pipelines,
 		Artifacts: a.Artifacts, Runners: a.Runners, Variables: a.Variables, OAuth: a.OAuth, Uploads: a.Uploads, Settings: a.Settings, Throttle: throttle,
 		Markdown: a.Markdown, Labels: a.Labels, Milestones: a.Milestones, Templates: a.Templates, Issues: a.Issues, Notes: a.Notes, Boards: a.Boards,
 		Todos: a.Todos, Wikis: a.Wikis, Snippets: a.Snippets, Notifications: a.Notifications, Alerts: a.Alerts, Events: a.Events, Audit: a.Audit,
 		Box: a.Box, ExternalURL: a.Config.ExternalURL, Names: names, Clock: a.Clock, Log: a.Log,
-		Errors: a.Errors,
+		Errors: a.Errors, Repositories: a.Repositories,
 	})
 	door := &front.Front{
 		API: api.Handler(), Docs: apidocs.Handler(endpoints, a.info()), Avatars: a.Users.AvatarHandler(), Git: a.gitServer(endpoints, throttle),
-		OAuth: provider.Handler(), Alerts: alert.Door{Next: alerts.Handler()}, Errors: reports.Handler(), Pages: pages.Handler(), Title: names.Text(),
+		OAuth: provider.Handler(), Alerts: alert.Door{Next: alerts.Handler()}, Errors: reports.Handler(), Pages: people.Handler(), Title: names.Text(),
 		Metrics: a.metrics, Log: a.Log, Clock: a.Clock, Trusted: a.Config.TrustedProxies, Watchers: a.Config.MonitoringAllow,
 		Checks: a.checks(), Draining: a.drain.Done(), Database: a.waits,
 	}

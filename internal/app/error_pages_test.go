@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"stithy/internal/gitstore"
 	"stithy/internal/kit/access"
+	"stithy/internal/repository/repositorytest"
 )
 
 // report has a program report an event, with the connection string that a page shows.
@@ -92,5 +94,53 @@ func TestErrorsOfProgramsHavePages(t *testing.T) {
 	}
 	if s := reporter.get(settings); s.Code != http.StatusNotFound {
 		t.Errorf("a reporter at the settings: %d", s.Code)
+	}
+}
+
+// An event whose program sent no lines is shown with those of the repository, as they are in its release, to who may read code.
+func TestTheStackOfAnErrorIsShownWithTheLinesOfItsRelease(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	b, _ := d.signedIn(t, access.Maintainer, d.hidden)
+	repo := d.Store.Repo(gitstore.KeyOf("default", d.hidden.ID, 0))
+	repositorytest.Commit(t, repo, "main", "Print", repositorytest.Files{
+		"cmd/print.go": "package main\n\nfunc Row() {\n\tcell := row.Cells[i+1] // <b>1.0</b>\n}\n", "large.go": strings.Repeat("x\n", 1<<19), "empty.go": "\n",
+	})
+	commit := repositorytest.Commit(t, repo, "main", "Mend it", repositorytest.Files{"cmd/print.go": "package main\n\nfunc Row() {\n\tcell := row.Cells[i] // 2.0\n}\n"})
+	const settings = "/house/hidden/-/error_tracking/settings"
+	s := b.submit(b.get(settings), settings, map[string]string{"active": "1"})
+	dsn := regexp.MustCompile(`https://(svcet_[0-9a-f]{32})@forge\.example/errortracking/api/v1/projects/(\d+)`)
+	n := 0
+	shown := func(b *browser, release, file string, line int) string {
+		t.Helper()
+		n++
+		d.report(t, dsn, s.Body.String(), fmt.Sprintf(`{"event_id":"%032x","release":%q,"fingerprint":["%d"],
+			"exception":[{"type":"panic","stacktrace":{"frames":[{"function":"Row","filename":%q,"lineno":%d,"in_app":true}]}}]}`, n, release, n, file, line))
+		page := b.get(fmt.Sprintf("/house/hidden/-/error_tracking/%d", d.ids(t, `select max(id) from tracked_errors`)[0]))
+		if page.Code != http.StatusOK {
+			t.Errorf("%s %s: %d", release, file, page.Code)
+		}
+		return page.Body.String()
+	}
+	for _, c := range []struct {
+		release, file string
+		line          int
+		want          string
+	}{
+		{"main", "cmd/print.go", 4, "cell := row.Cells[i] // 2.0"},
+		{string(commit), "/srv/app/cmd/print.go", 4, "cell := row.Cells[i] // 2.0"},
+		{"printer@1.0+" + string(commit), `C:\app\cmd\print.go`, 4, "cell := row.Cells[i] // 2.0"},
+		{"main~1", "cmd/print.go", 4, "cell := row.Cells[i+1] // &lt;b&gt;1.0&lt;/b&gt;"},
+		{"main", "cmd/print.go", 400, ""}, {"main", "large.go", 4, ""}, {"main", "empty.go", 4, ""}, {"main", "cmd", 4, ""}, {"main", "../../etc/passwd", 1, ""},
+		{"9.9", "cmd/print.go", 4, ""}, {"--upload-pack=x", "cmd/print.go", 4, ""}, {"", "cmd/print.go", 4, ""},
+	} {
+		got := shown(b, c.release, c.file, c.line)
+		if c.want == "" && strings.Contains(got, "package main") || !strings.Contains(got, c.want) {
+			t.Errorf("%s of %s: %s", c.file, c.release, got)
+		}
+	}
+	d.exec(t, `update projects set features = features || '{"repository": "disabled"}' where id = $1`, d.hidden.ID)
+	if got := shown(b, "main", "cmd/print.go", 4); strings.Contains(got, "Cells") {
+		t.Error("who may not read code reads it in a stack")
 	}
 }

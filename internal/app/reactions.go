@@ -92,6 +92,7 @@ func (a *App) react(events *bus.Bus) {
 	bus.On(events, a.Mentions.OnNote)
 	bus.On(events, a.Artifacts.OnProjectRemoving)
 	bus.On(events, a.Runners.OnProjectRemoving)
+	bus.On(events, a.Pages.OnProjectRemoving)
 
 	// A job that waits for a runner stands in the queue, in the transaction that
 	// lets it wait; one that ended leaves a closed log.

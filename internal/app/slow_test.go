@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"stithy/internal/group/grouptest"
@@ -237,4 +239,35 @@ func TestDO08_StalledAndTricklingBodiesOfStrangersAreCut(t *testing.T) {
 		})
 	}
 	cut.Wait()
+}
+
+// Whoever sends a body that is no HTTP made a mistake, and the forge none, wherever it is read.
+func TestABodyThatCannotBeReadIsTheMistakeOfItsSender(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	g, p := i.place(t)
+	tried := 0
+	for _, e := range i.Endpoints() {
+		if e.Method == http.MethodGet || e.Method == http.MethodDelete {
+			continue
+		}
+		for _, kind := range kindsOfBodies {
+			for _, stranger := range []bool{true, false} {
+				body := io.MultiReader(strings.NewReader(kind.begin), iotest.ErrReader(errors.New("header line too long")))
+				r := httptest.NewRequest(e.Method, i.below(e, g, p), body)
+				r.Header.Set("Content-Type", kind.media)
+				if !stranger {
+					by(e, i.token(t, i.root, access.ScopeAPI))(r)
+				}
+				w := httptest.NewRecorder()
+				i.handler.ServeHTTP(w, r)
+				if tried++; w.Code >= http.StatusInternalServerError {
+					t.Errorf("%s %s answers %d: %s", e.Method, e.Path, w.Code, w.Body)
+				}
+			}
+		}
+	}
+	if tried < 1000 {
+		t.Errorf("%d requests were tried; this shows little", tried)
+	}
 }

@@ -70,7 +70,9 @@ func newInstance(t testing.TB, environ ...string) *instance {
 // newInstanceOn is one on a database, with so many connections to it.
 func newInstanceOn(t testing.TB, address string, connections int, environ ...string) *instance {
 	t.Helper()
-	cfg, err := config.Load("", append([]string{"STITHY_EXTERNAL_URL=https://forge.example", "STITHY_DATA_DIR=" + t.TempDir()}, environ...))
+	cfg, err := config.Load("", append([]string{
+		"STITHY_EXTERNAL_URL=https://forge.example", "STITHY_PAGES_EXTERNAL_URL=https://pages.test", "STITHY_DATA_DIR=" + t.TempDir(),
+	}, environ...))
 	if err != nil {
 		t.Fatal(err)
 	}

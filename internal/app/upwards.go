@@ -20,6 +20,7 @@ type upwards struct {
 	jobTokens   struct{ token.Resolver }
 	code        struct{ project.Repositories }
 	reach       struct{ project.JobTokens }
+	issues      struct{ project.Issues }
 	protected   struct{ protection.Repositories }
 	largeFiles  struct{ repository.LargeFiles }
 	schedules   struct{ pipeline.Schedules }
@@ -33,6 +34,7 @@ func (a *App) bind() {
 	up.jobTokens.Resolver = a.Dispatch
 	up.code.Repositories = a.Repositories
 	up.reach.JobTokens = a.Dispatch
+	up.issues.Issues = a.Issues
 	up.protected.Repositories = a.Repositories
 	up.largeFiles.LargeFiles = a.LFS
 	up.schedules.Schedules = a.Schedules

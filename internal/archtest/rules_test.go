@@ -57,7 +57,7 @@ var floors = [][]string{
 	{"alert"},
 	{"pipeline"},
 	{"schedule"},
-	{"errortracking"},
+	{"errortracking", "pages"},
 	{"dispatch"},
 	// listeners: no room imports them
 	{"audit", "event", "notification"},

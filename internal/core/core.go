@@ -43,6 +43,7 @@ type Deps struct {
 	Jobs      token.Resolver // of tokens of running CI jobs
 	Code      project.Repositories
 	JobTokens project.JobTokens
+	Issues    project.Issues
 }
 
 // Rooms are made and joined.
@@ -87,7 +88,7 @@ func New(d Deps) Rooms {
 	})
 	r.Projects = project.New(project.Deps{
 		DB: d.DB, Bus: d.Bus, Queue: d.Queue, Settings: r.Settings, Users: r.Users, Groups: r.Groups, Outbound: r.Outbound, Clock: d.Clock,
-		Log: d.Log, ExternalURL: base, SSHPort: d.SSHPort, Names: names, Code: d.Code, JobTokens: d.JobTokens,
+		Log: d.Log, ExternalURL: base, SSHPort: d.SSHPort, Names: names, Code: d.Code, JobTokens: d.JobTokens, Issues: d.Issues,
 	})
 	r.Owners = owner.New(owner.Deps{Groups: r.Groups, Projects: r.Projects})
 	up.actors.Actors, up.projects.ProjectLister = actors{r.Users}, r.Projects

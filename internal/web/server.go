@@ -39,6 +39,7 @@ import (
 	"stithy/internal/platform/fairshare"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
+	"stithy/internal/repository"
 	"stithy/internal/runner"
 	"stithy/internal/setting"
 	"stithy/internal/signin"
@@ -98,6 +99,7 @@ type Deps struct {
 	Events        *event.Service
 	Audit         *audit.Service
 	Errors        *errortracking.Service
+	Repositories  *repository.Service
 }
 
 // Server serves the pages.
@@ -159,7 +161,7 @@ func (d Deps) areas() areas {
 		ci: ci.Deps{
 			Users: d.Users, Pipelines: d.Pipelines, Artifacts: d.Artifacts, Runners: d.Runners, Variables: d.Variables, Settings: d.Settings,
 		},
-		monitor: monitor.Deps{Users: d.Users, Alerts: d.Alerts, Errors: d.Errors},
+		monitor: monitor.Deps{Users: d.Users, Alerts: d.Alerts, Errors: d.Errors, Repositories: d.Repositories},
 		overview: overview.Deps{
 			Users: d.Users, Groups: d.Groups, Projects: d.Projects, Members: d.Members, Pipelines: d.Pipelines, Uploads: d.Uploads, Events: d.Events,
 		},

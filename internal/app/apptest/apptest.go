@@ -41,7 +41,9 @@ type Instance struct {
 func New(t testing.TB, environ ...string) *Instance {
 	t.Helper()
 	i := &Instance{now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC)}
-	cfg, err := config.Load("", append([]string{"STITHY_EXTERNAL_URL=https://forge.example", "STITHY_DATA_DIR=" + t.TempDir()}, environ...))
+	cfg, err := config.Load("", append([]string{
+		"STITHY_EXTERNAL_URL=https://forge.example", "STITHY_PAGES_EXTERNAL_URL=https://pages.test", "STITHY_DATA_DIR=" + t.TempDir(),
+	}, environ...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func New(t testing.TB, options ...Option) *Core {
 		ExternalURL: &url.URL{Scheme: "https", Host: "forge.example"}, Instance: settingtest.Instance(), Impersonation: true,
 		Bus: bus.New(), Box: secretbox.Random(), Hasher: secretbox.NewHasher(2), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Clock: func() time.Time { return time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC) },
-		OAuth: tokentest.NoResolver{}, Jobs: tokentest.NoResolver{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{},
+		OAuth: tokentest.NoResolver{}, Jobs: tokentest.NoResolver{}, Code: projecttest.NoCode{}, JobTokens: projecttest.NoJobTokens{}, Issues: projecttest.NoIssues{},
 	}
 	for _, option := range options {
 		option(&d)

@@ -146,6 +146,8 @@ const (
 	ReadErrors             Ability = "read_errors"
 	UpdateErrors           Ability = "update_errors"
 
+	AdminPages Ability = "admin_pages"
+
 	ReadProjectAudit    Ability = "read_project_audit_events"
 	ReadAllProjectAudit Ability = "read_all_project_audit_events"
 
@@ -314,6 +316,7 @@ var Policy = []Rule{
 	{Ability: AdminErrorTracking, Level: InProject, From: Member, Role: Maintainer, Meaning: "set up error tracking in a project, and see its keys"},
 	{Ability: ReadErrors, Level: InProject, From: Member, Role: Reporter, Read: true, Meaning: "see the errors that a project's programs report"},
 	{Ability: UpdateErrors, Level: InProject, From: Member, Role: Developer, Meaning: "resolve and ignore errors"},
+	{Ability: AdminPages, Level: InProject, From: Member, Role: Maintainer, Meaning: "see and change the domains and settings of a project's site"},
 	{Ability: ReadProjectAudit, Level: InProject, From: Member, Role: Developer, Read: true, Meaning: "read the audit events of one's own acts in a project; maintainers read all"},
 	{Ability: ReadAllProjectAudit, Level: InProject, From: Member, Role: Maintainer, Read: true, Meaning: "read all audit events of a project"},
 	{Ability: ReadProjectWiki, Level: InProject, Of: Wiki, Role: Guest, PublicToo: true, Read: true, Meaning: "read the wiki of a project"},

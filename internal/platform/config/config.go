@@ -53,6 +53,7 @@ type Config struct {
 
 	Identifiers Identifiers
 	Instance    Instance
+	Pages       Pages
 
 	values []Value
 }
@@ -106,6 +107,12 @@ type Instance struct {
 	Hosted        bool
 	Impersonation bool // impersonation tokens work
 	PasswordGrant bool // programs may exchange passwords for OAuth tokens
+}
+
+// Pages says where the sites of projects are served.
+type Pages struct {
+	ExternalURL *url.URL // nil: there are none
+	Listen      string   // empty: this process serves none
 }
 
 // Value is one setting as an administrator may see it.

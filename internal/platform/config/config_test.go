@@ -87,6 +87,7 @@ func TestAnEmptyFileGivesTheDefaults(t *testing.T) {
 
 const everything = `listen: 0.0.0.0:80
 external_url: https://code.example.com/forge/
+pages: {external_url: "https://pages.example.net", listen: "0.0.0.0:81"}
 data_dir: /var/lib/stithy
 secret_key_file: /etc/stithy/secret.key
 database_url: postgres://stithy:pw@db/stithy?sslmode=require
@@ -172,7 +173,7 @@ func TestEveryKeyCanStandInTheFileOrInTheEnvironment(t *testing.T) {
 			c.DatabaseURL.Reveal(), c.DatabaseMaxConns, c.RedisURL.Reveal(), c.BlobURL.Reveal(),
 			fmt.Sprint(c.TrustedProxies), fmt.Sprint(c.MonitoringAllow),
 			c.LogLevel, c.LogFormat, c.ShutdownGrace, c.DrainDelay, c.Identifiers, c.Instance, c.RequireDatabase(),
-			c.Storages, c.CacheDir, c.MinFreeSpace, c.Git, c.SSH,
+			c.Storages, c.CacheDir, c.MinFreeSpace, c.Git, c.SSH, c.Pages.ExternalURL.String(), c.Pages.Listen,
 		}
 		want := []any{
 			"0.0.0.0:80", "https://code.example.com/forge", "/var/lib/stithy", "/etc/stithy/secret.key",
@@ -182,7 +183,7 @@ func TestEveryKeyCanStandInTheFileOrInTheEnvironment(t *testing.T) {
 			config.Identifiers{Service: "gitlab", ServiceName: "Our Forge", Errors: "sentry"}, config.Instance{Tier: "free", Hosted: true}, nil,
 			[]config.Storage{{Name: "default", Path: "/srv/a"}, {Name: "fast", Path: "/srv/b"}}, "/var/cache/stithy", int64(2_000_000),
 			config.Git{Program: "/opt/git/bin/git", MaxPush: 200 << 20, MaxLargeFile: 300 << 20, Ban: config.Ban{Failures: 10, Within: time.Minute, For: 2 * time.Hour}},
-			config.SSH{Listen: "0.0.0.0:2222", HostKeys: "/etc/stithy/ssh", Port: 22},
+			config.SSH{Listen: "0.0.0.0:2222", HostKeys: "/etc/stithy/ssh", Port: 22}, "https://pages.example.net", "0.0.0.0:81",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -421,6 +422,24 @@ func TestClientsReachSSHWhereItListensUnlessToldOtherwise(t *testing.T) {
 	} {
 		if got := load(t, yaml).SSH.Port; got != want {
 			t.Errorf("%q: got %d, want %d", yaml, got, want)
+		}
+	}
+}
+
+func TestSitesStandApartFromTheForge(t *testing.T) {
+	t.Parallel()
+	if c := load(t, "external_url: https://code.example.com\n"); c.Pages.ExternalURL != nil || c.Pages.Listen != "" {
+		t.Errorf("there are sites without a setting: %+v", c.Pages)
+	}
+	c := load(t, "external_url: https://code.example.com\npages:\n  external_url: https://Pages.example.net:8443/\n  listen: 127.0.0.1:8090\n")
+	if c.Pages.ExternalURL.String() != "https://pages.example.net:8443" || c.Pages.Listen != "127.0.0.1:8090" {
+		t.Errorf("%+v", c.Pages)
+	}
+	for _, root := range []string{
+		"https://code.example.com", "http://CODE.example.com:8080", "https://pages.code.example.com", "https://example.com", "https://10.0.0.1", "https://pages.example.net/sites",
+	} {
+		if got := problems(t, "external_url: https://code.example.com\npages:\n  external_url: "+root+"\n"); len(got) != 1 || !strings.Contains(got[0], "pages.external_url") {
+			t.Errorf("%s: %q", root, got)
 		}
 	}
 }

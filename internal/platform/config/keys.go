@@ -47,6 +47,19 @@ func keys() []key {
 			set: func(c *Config, s string) (err error) { c.ExternalURL, err = externalURL(s); return err },
 		},
 		{
+			name: "pages.external_url",
+			doc:  "How people reach the sites of projects (Pages): each stands at a name below this host, for example `https://pages.example.net`. Without it there are none. Take another domain than that of `external_url`: what runs in a site must not reach the cookies of the forge.",
+			set: func(c *Config, s string) (err error) {
+				c.Pages.ExternalURL, err = pagesURL(s, c.ExternalURL)
+				return err
+			},
+		},
+		{
+			name: "pages.listen",
+			doc:  "Address and port to serve sites on over HTTP, for example `127.0.0.1:8090`. No release serves sites yet: it is kept for the one that does.",
+			set:  func(c *Config, s string) (err error) { c.Pages.Listen, err = listenAddress(s); return err },
+		},
+		{
 			name: "data_dir", initial: "./data",
 			doc: "Folder of repositories and, without `blob_url`, of blobs.",
 			set: func(c *Config, s string) error { c.DataDir = s; return nil },

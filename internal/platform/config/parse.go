@@ -40,6 +40,26 @@ func externalURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
+// pagesURL is the address that sites stand below. Neither it nor the forge may be below the other: one could set cookies for both.
+func pagesURL(s string, forge *url.URL) (*url.URL, error) {
+	u, err := externalURL(s)
+	if err != nil {
+		return nil, err
+	}
+	u.Host = strings.ToLower(u.Host)
+	root := u.Hostname()
+	if _, err := netip.ParseAddr(root); err == nil || u.Path != "" {
+		return nil, errors.New("is not a scheme and a host name; write for example https://pages.example.net")
+	}
+	if forge != nil {
+		host := strings.ToLower(forge.Hostname())
+		if host == root || strings.HasSuffix(host, "."+root) || strings.HasSuffix(root, "."+host) {
+			return nil, errors.New("shares its host with external_url, so that sites would share cookies with the forge; take another domain")
+		}
+	}
+	return u, nil
+}
+
 func urlOf(s, example string, schemes ...string) error {
 	u, err := url.Parse(s)
 	switch {
