@@ -17,9 +17,12 @@ type mutation struct {
 	old, new string
 }
 
-// readAll reads the files of a folder in the order of their names.
-func readAll(dir string) ([]mutation, error) {
-	names, err := filepath.Glob(filepath.Join(dir, "*.txt"))
+// readAll reads the files of a folder in the order of their names, or the one that list names.
+func readAll(dir, list string) ([]mutation, error) {
+	if list == "" {
+		list = "*"
+	}
+	names, err := filepath.Glob(filepath.Join(dir, list+".txt"))
 	if err != nil {
 		return nil, err
 	}
