@@ -116,11 +116,11 @@ mutate-check:
 	go run ./test/mutate -check
 
 pages: build test/pages/node_modules/.package-lock.json ## Measure every page with Chromium and axe, and fail on a breach
-	@STITHY_PAGES=measure STITHY_BIN=$(CURDIR)/bin/stithy go test -v -count=1 -timeout 10m ./test/pages
+	@STITHY_PAGES=measure STITHY_BIN=$(CURDIR)/bin/stithy go test -v -count=1 -timeout 20m ./test/pages
 
 screenshots: build test/pages/node_modules/.package-lock.json ## Write pictures of every page to bin/screenshots
 	@mkdir -p bin/screenshots
-	@STITHY_PAGES=$(CURDIR)/bin/screenshots STITHY_BIN=$(CURDIR)/bin/stithy go test -count=1 -timeout 10m ./test/pages
+	@STITHY_PAGES=$(CURDIR)/bin/screenshots STITHY_BIN=$(CURDIR)/bin/stithy go test -count=1 -timeout 20m ./test/pages
 
 test/pages/node_modules/.package-lock.json: test/pages/package-lock.json
 	cd test/pages && npm ci --ignore-scripts --no-audit --no-fund
@@ -131,7 +131,7 @@ fuzz: ## Fuzz every target for a while; FUZZ_LONG, FUZZ_SHORT and FUZZ_BUDGET ar
 
 # Fuzzing builds all that a package imports anew: in small, it takes the parsers that import little.
 fuzz-small:
-	FUZZ_ROOMS='ciconfig|gitstore|joblog|kit/markdown|kit/quickaction|platform/secretbox' FUZZ_BUDGET=30 tools/fuzz
+	FUZZ_ROOMS='ciconfig|errortracking|gitstore|joblog|kit/markdown|kit/quickaction|platform/secretbox' FUZZ_BUDGET=30 tools/fuzz
 
 threats: ## List which test shows which row of docs/threats.md
 	go run ./internal/ledger/threats
@@ -139,10 +139,10 @@ threats: ## List which test shows which row of docs/threats.md
 bench: build ## Measure against the thinnest honest program; BENCH holds flags, such as -quick
 	go run ./test/bench $(BENCH)
 
-load: build ## Measure the lists with LOAD_USERS accounts and LOAD_PROJECTS projects, a million each by default, LOAD_JOBS jobs, 5 million, and LOAD_ISSUES issues, 10 million
+load: build ## Measure the lists with LOAD_USERS accounts and LOAD_PROJECTS projects, a million each by default, LOAD_JOBS jobs, 5 million, LOAD_ISSUES issues, 10 million, and LOAD_EVENTS and LOAD_AUDITS events, 50 and 20 million
 	STITHY_LOAD_USERS=$${LOAD_USERS:-1000000} STITHY_LOAD_PROJECTS=$${LOAD_PROJECTS:-1000000} STITHY_LOAD_JOBS=$${LOAD_JOBS:-5000000} \
-		STITHY_LOAD_ISSUES=$${LOAD_ISSUES:-10000000} \
-		go test ./test/load -run ListsOf -count=1 -timeout 60m -v
+		STITHY_LOAD_ISSUES=$${LOAD_ISSUES:-10000000} STITHY_LOAD_EVENTS=$${LOAD_EVENTS:-50000000} STITHY_LOAD_AUDITS=$${LOAD_AUDITS:-20000000} STITHY_LOAD_EVENT_SECONDS=60 \
+		go test ./test/load -run ListsOf -count=1 -timeout 120m -v
 
 runners: build ## Let LOAD_RUNNERS runners wait on one node, 10,000 by default, and claim LOAD_PENDING jobs, 50,000
 	STITHY_LOAD_RUNNERS=$${LOAD_RUNNERS:-10000} STITHY_LOAD_PENDING=$${LOAD_PENDING:-50000} \

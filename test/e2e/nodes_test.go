@@ -30,9 +30,9 @@ type pair struct {
 	nodes [2]*node
 }
 
-func startPair(t *testing.T) *pair {
+func startPair(t *testing.T, env ...string) *pair {
 	t.Helper()
-	p := &pair{forge: install(t, "STITHY_REDIS_URL="+redisURL(t), "STITHY_TRUSTED_PROXIES=127.0.0.1")}
+	p := &pair{forge: install(t, append(env, "STITHY_REDIS_URL="+redisURL(t), "STITHY_TRUSTED_PROXIES=127.0.0.1")...)}
 	for i := range p.nodes {
 		p.nodes[i] = p.serve("STITHY_LISTEN=" + freeAddress(t))
 	}

@@ -155,7 +155,47 @@ func TestWhoGoesWhileWaitingIsForgotten(t *testing.T) {
 		}
 		t.Errorf("got %v", err)
 	}
-	<-p.gone
+	select {
+	case <-p.gone:
+	case <-time.After(time.Minute):
+		t.Error("nobody was told")
+	}
+}
+
+func TestAParkedRequestWaitsNoLongerThanItsTime(t *testing.T) {
+	t.Parallel()
+	p := newPatient(time.Millisecond, "over")
+	url := listen(t, open(t, p.endpoint()))
+	client := http.Client{Timeout: time.Minute}
+	answer, err := client.Post(url+"/api/v4/wait", "application/json", strings.NewReader(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if body, err := io.ReadAll(answer.Body); err != nil || string(body) != `"over"` {
+		t.Errorf("got %s, %v", body, err)
+	}
+}
+
+func TestARequestThatWaitedIsWrittenDownUnderItsRoute(t *testing.T) {
+	t.Parallel()
+	p := newPatient(time.Hour, "here")
+	d := open(t, p.endpoint())
+	routes, inner := make(chan string, 2), d.handler
+	d.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		about := &Recorder{Address: netip.MustParseAddr("192.0.2.1")}
+		inner.ServeHTTP(w, r.WithContext(WithRecorder(r.Context(), about)))
+		routes <- about.Route
+	})
+	go func() { (<-p.wakes)() }()
+	answer, err := http.Post(listen(t, d)+"/api/v4/wait", "application/json", strings.NewReader(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if first, again := <-routes, <-routes; first == "" || again != first {
+		t.Errorf("it came in as %q, and again as %q", first, again)
+	}
 }
 
 // A request that waits holds a connection: one runner, and one address, let so many of them wait. The next is answered at once.
