@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"stithy/internal/kit/fault"
+	"stithy/internal/platform/lifecycle"
 )
 
 // Stream is the reply of an endpoint that answers with bytes as they are. Such
@@ -36,7 +37,19 @@ type Stream struct {
 // Body is what the request carries, for an endpoint that Streams. It ends with
 // an error when it is larger than limit.
 func (c Call[S, P]) Body(limit int64) io.Reader {
-	return http.MaxBytesReader(c.Via.x.W, c.Via.x.R.Body, limit)
+	return sentBody{http.MaxBytesReader(c.Via.x.W, c.Via.x.R.Body, limit)}
+}
+
+// sentBody says of a body that breaks off or is no HTTP that this is the mistake of whoever sends it.
+type sentBody struct{ body io.Reader }
+
+func (b sentBody) Read(p []byte) (int, error) {
+	n, err := b.body.Read(p)
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	if err == nil || errors.Is(err, io.EOF) || tooLarge || errors.Is(err, lifecycle.ErrSlow) {
+		return n, err
+	}
+	return n, errors.Join(fault.WithMessage(fault.BadParams, "The body of the request cannot be read"), err)
 }
 
 // Length is the size of the body as the client declared it, UnknownSize if it
