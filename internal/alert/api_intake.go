@@ -31,9 +31,9 @@ var addresses = regexp.MustCompile(`^/(.+?)(/prometheus/alerts/notify\.json|/ale
 // Door is the way in for senders of alerts: the path of a project has slashes, so it is found before the endpoints are asked.
 type Door struct{ Next http.Handler }
 
-// Owns reports whether a path is one that alerts are sent to.
+// Owns reports whether a path is one that alerts are sent to. What is below "/-/" belongs to a project's pages, whatever files are called there.
 func (d Door) Owns(path string) bool {
-	return strings.HasSuffix(path, ".json") && addresses.MatchString(path)
+	return strings.HasSuffix(path, ".json") && !strings.Contains(path, "/-/") && addresses.MatchString(path)
 }
 
 func (d Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
