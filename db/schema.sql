@@ -864,6 +864,7 @@ CREATE TABLE public.error_tracking_settings (
     updated_at timestamp with time zone NOT NULL,
     events_per_minute integer DEFAULT 1000 NOT NULL,
     sample_percent integer DEFAULT 100 NOT NULL,
+    kept_bytes bigint DEFAULT 0 NOT NULL,
     CONSTRAINT error_tracking_settings_api_url_length CHECK ((length(api_url) <= 2048)),
     CONSTRAINT error_tracking_settings_events_per_minute CHECK (((events_per_minute >= 1) AND (events_per_minute <= 1000000))),
     CONSTRAINT error_tracking_settings_project_name_length CHECK ((length(project_name) <= 255)),

@@ -13,7 +13,6 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi"
-	"stithy/internal/platform/lifecycle"
 )
 
 // Where SDKs send to. They put /api before the last part of the path of the connection string, and add what they send.
@@ -226,11 +225,8 @@ func bodyOf(call intakeCall) (packed, error) {
 		return packed{}, errTooLarge
 	}
 	body, err := io.ReadAll(call.Body(most))
-	switch {
-	case errors.As(err, new(*http.MaxBytesError)):
+	if errors.As(err, new(*http.MaxBytesError)) {
 		err = errTooLarge
-	case err != nil && !errors.Is(err, lifecycle.ErrSlow): // the sender went away or sent no HTTP
-		err = errUnreadable
 	}
 	return packed{encoding: call.Header("Content-Encoding"), body: body}, err
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -593,5 +594,60 @@ func TestER04_AProjectSetsALowerQuota(t *testing.T) {
 		if rec := w.send(t, w.intake("store"), fmt.Sprintf(`{"message":"a","event_id":"%032x"}`, n+1), auth(k)); rec.Code != want {
 			t.Errorf("event %d: %d", n, rec.Code)
 		}
+	}
+}
+
+func TestErrorsThatHappenedLongestAgoMakeRoomForNewOnes(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	k := w.enable(t)
+	for _, message := range []string{"oldest", "older", "young"} {
+		w.report(t, k, `{"message":"`+message+`"}`)
+		w.turn(time.Minute)
+	}
+	w.count(t, `update error_tracking_settings set errors = $1 returning 1`, 20_000)
+	w.report(t, k, `{"message":"oldest","level":"info"}`) // which has happened again
+	w.report(t, k, `{"message":"new"}`)
+	var names []string
+	for _, e := range w.errorsOf(t, "") {
+		names = append(names, e.Message)
+	}
+	if slices.Sort(names); !slices.Equal(names, []string{"new", "oldest", "young"}) {
+		t.Errorf("there are %q", names)
+	}
+	if got := w.count(t, `select errors from error_tracking_settings`); got != 20_000 {
+		t.Errorf("%d errors are counted", got)
+	}
+	if got, want := w.count(t, `select kept_bytes::integer from error_tracking_settings`), w.count(t, `select sum(octet_length(payload))::integer from error_events`); got != want {
+		t.Errorf("%d bytes are counted, and %d are kept", got, want)
+	}
+}
+
+func TestDO02_ABoundedNumberOfBytesIsKeptForAProject(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	k := w.enable(t)
+	w.count(t, `update error_tracking_settings set kept_bytes = $1 returning 1`, 1<<30-50)
+	w.report(t, k, `{"message":"too large to fit"}`)
+	if got := w.errorsOf(t, ""); len(got) != 1 || got[0].Events != 1 {
+		t.Errorf("what is not kept is not counted: %+v", got)
+	}
+	if got := w.count(t, `select count(*)::integer from error_events`); got != 0 {
+		t.Errorf("%d events are kept beyond the bound", got)
+	}
+	w.count(t, `update error_tracking_settings set kept_bytes = 0 returning 1`)
+	for n := range 105 {
+		w.report(t, k, fmt.Sprintf(`{"message":"too large to fit","event_id":"%032x"}`, n+1))
+	}
+	counted := func() int { return w.count(t, `select kept_bytes::integer from error_tracking_settings`) }
+	if want := w.count(t, `select sum(octet_length(payload))::integer from error_events`); counted() != want {
+		t.Errorf("%d bytes are counted, and %d are kept", counted(), want)
+	}
+	w.turn(91 * 24 * time.Hour)
+	if err := w.errors.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if counted() != 0 {
+		t.Errorf("%d bytes are counted when all are gone", counted())
 	}
 }

@@ -34,32 +34,43 @@ func (s *Service) Register(r *jobqueue.Registry) {
 // Sweep removes events and counts that are older than the retention, and errors that did not happen since.
 func (s *Service) Sweep(ctx context.Context) error {
 	oldest := s.deps.Clock.Now().Add(-retention)
-	for _, sql := range []string{sqlSweepEvents, sqlSweepHours, sqlSweepEventIDs} {
+	for _, sql := range []string{sqlSweepHours, sqlSweepEventIDs} {
 		if err := s.deps.DB.InBatches(ctx, sweepBatch, sql, oldest); err != nil {
 			return err
 		}
 	}
-	for {
-		more, err := s.sweepErrors(ctx, oldest)
-		if err != nil || !more {
-			return err
-		}
+	if err := s.sweepProjects(ctx, sqlOldEvents, oldest, sweepBatch, func(tx pgx.Tx, projectID int64) (int, error) {
+		return postgres.Value[int](ctx, tx, sqlSweepEvents, oldest, sweepBatch, projectID)
+	}); err != nil {
+		return err
 	}
+	return s.sweepProjects(ctx, sqlOldErrors, oldest, sweepErrors, func(tx pgx.Tx, projectID int64) (int, error) {
+		return removeErrors(ctx, tx, projectID, oldest, sweepErrors, nil)
+	})
 }
 
-// sweepErrors removes some errors of one project.
-func (s *Service) sweepErrors(ctx context.Context, oldest time.Time) (more bool, err error) {
-	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		projectID, err := postgres.Value[int64](ctx, tx, sqlOldErrors, oldest, sweepErrors)
-		if errors.Is(err, postgres.ErrNoRows) {
-			return nil
-		}
+// sweepProjects removes what is old, a batch of one project at a time, until nothing is found. Its settings are held, as what is kept is counted there.
+func (s *Service) sweepProjects(ctx context.Context, sqlFind string, oldest time.Time, most int, remove func(pgx.Tx, int64) (int, error)) error {
+	for gone := 1; gone > 0; {
+		err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+			projectID, err := postgres.Value[int64](ctx, tx, sqlFind, oldest, most)
+			if errors.Is(err, postgres.ErrNoRows) {
+				gone = 0
+				return nil
+			}
+			if err == nil {
+				gone, err = remove(tx, projectID)
+			}
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		gone, err := postgres.Value[int](ctx, tx, sqlSweepErrors, oldest, sweepErrors, projectID)
-		more = gone > 0
-		return err
-	})
-	return more, err
+	}
+	return nil
+}
+
+// removeErrors removes errors of a project that did not happen since a moment, the oldest first, with all that belongs to them.
+func removeErrors(ctx context.Context, tx pgx.Tx, projectID int64, since time.Time, most int, except []int64) (int, error) {
+	return postgres.Value[int](ctx, tx, sqlRemoveErrors, since, most, projectID, append([]int64{}, except...))
 }

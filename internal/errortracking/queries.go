@@ -30,7 +30,7 @@ const (
 select s.project_id, s.personal_data, s.events_per_minute, s.sample_percent from error_tracking_settings s join error_client_keys k on k.project_id = s.project_id
 join projects p on p.id = s.project_id
 where s.project_id = $1 and k.digest = $2 and k.active and s.active and s.integrated and not p.removal`
-	sqlLockIntake = `select errors from error_tracking_settings where project_id = $1 and active and integrated for update`
+	sqlLockIntake = `select errors, kept_bytes from error_tracking_settings where project_id = $1 and active and integrated for update`
 
 	sqlNoteEvents = `
 insert into error_event_ids (project_id, event_id, received_at) select $1, id, $3 from unnest($2::uuid[]) id
@@ -82,10 +82,15 @@ select t.error_id, t.event_id, t.happened_at, $8::timestamptz, t.level, t.enviro
 from unnest($1::bigint[], $2::uuid[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::bytea[]) with ordinality
 	as t (error_id, event_id, happened_at, level, environment, release, payload, number)
 order by t.number`
+	// Bytes that were kept are counted with those that go.
 	sqlTrimEvents = `
-delete from error_events where id in (
-	select old.id from unnest($1::bigint[]) as e (id)
-	cross join lateral (select v.id from error_events v where v.error_id = e.id order by v.id desc offset $2 limit 1000) old)`
+with gone as (
+	delete from error_events where id in (
+		select old.id from unnest($1::bigint[]) as e (id)
+		cross join lateral (select v.id from error_events v where v.error_id = e.id order by v.id desc offset $2 limit 1000) old)
+	returning octet_length(payload) as size
+)
+update error_tracking_settings set kept_bytes = greatest(0, kept_bytes + $4 - (select coalesce(sum(size), 0) from gone)) where project_id = $3`
 )
 
 const (
@@ -103,22 +108,42 @@ const (
 	sqlHours     = `
 select error_id, hour, events from error_hours where error_id = any($1::bigint[]) and hour >= $2 order by error_id, hour limit $3`
 
-	sqlSweepEvents = `delete from error_events where id in (select id from error_events where received_at < $1 order by received_at limit $2)`
-	sqlSweepHours  = `
+	sqlSweepHours = `
 delete from error_hours where (error_id, hour) in (select error_id, hour from error_hours where hour < $1 order by hour limit $2)`
 	sqlSweepEventIDs = `
 delete from error_event_ids where (project_id, event_id) in
 	(select project_id, event_id from error_event_ids where received_at < $1 order by received_at limit $2)`
-	// Whoever writes events of a project holds its settings; so does this, in the order of projects.
+	// Whoever writes events of a project holds its settings; so do these, in the order of projects.
+	sqlOldEvents = `
+select s.project_id from error_tracking_settings s
+where s.project_id in (
+	select e.project_id from (select error_id from error_events where received_at < $1 order by received_at limit $2) old join tracked_errors e on e.id = old.error_id)
+order by s.project_id limit 1 for update`
+	sqlSweepEvents = `
+with gone as (
+	delete from error_events where id in (
+		select old.id from (select id, error_id from error_events where received_at < $1 order by received_at limit $2) old
+		join tracked_errors e on e.id = old.error_id and e.project_id = $3)
+	returning octet_length(payload) as size
+), counted as (
+	update error_tracking_settings set kept_bytes = greatest(0, kept_bytes - (select coalesce(sum(size), 0) from gone)) where project_id = $3
+)
+select count(*)::integer from gone`
 	sqlOldErrors = `
 select s.project_id from error_tracking_settings s
 where s.project_id in (select project_id from (select project_id from tracked_errors where last_seen < $1 order by last_seen limit $2) old)
 order by s.project_id limit 1 for update`
-	sqlSweepErrors = `
-with gone as (
-	delete from tracked_errors where id in (select id from tracked_errors where project_id = $3 and last_seen < $1 order by last_seen, id limit $2) returning 1
+	// Those that happened longest ago go, but for some that are needed.
+	sqlRemoveErrors = `
+with old as (
+	select id from tracked_errors where project_id = $3 and last_seen < $1 and id <> all($4::bigint[]) order by last_seen, id limit $2
+), kept as (
+	select coalesce(sum(octet_length(payload)), 0) as size from error_events where error_id in (select id from old)
+), gone as (
+	delete from tracked_errors where id in (select id from old) returning 1
 ), counted as (
-	update error_tracking_settings set errors = greatest(0, errors - (select count(*) from gone)) where project_id = $3
+	update error_tracking_settings set errors = greatest(0, errors - (select count(*) from gone)), kept_bytes = greatest(0, kept_bytes - (select size from kept))
+	where project_id = $3
 )
 select count(*)::integer from gone`
 )

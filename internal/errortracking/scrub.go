@@ -45,16 +45,26 @@ func says(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
 }
 
+const assignedName = `(?i)([\w.-]*(?:passw|pwd|secret|token|api[-_]?key|credential|session|signature)[\w.-]*`
+
 var (
-	// assigned is a name with its value, in addresses, in JSON and in sentences.
-	assigned = regexp.MustCompile(`(?i)([\w.-]*(?:passw|pwd|secret|token|api[-_]?key|credential|session|signature)[\w.-]*["']?\s*[=:]\s*["']?)([^\s"'&;,})\]]+)`)
+	// assigned are a name with its value, in addresses, in JSON, in JSON within a text, and in sentences.
+	assigned = []*regexp.Regexp{
+		regexp.MustCompile(assignedName + `\\+["']\s*[=:]\s*\\+["'])[^"'\\]*`),
+		regexp.MustCompile(assignedName + `["']?\s*[=:]\s*")(?:[^"\\]|\\.)*`),
+		regexp.MustCompile(assignedName + `["']?\s*[=:]\s*')(?:[^'\\]|\\.)*`),
+		regexp.MustCompile(assignedName + `\\*["']?\s*[=:]\s*)[^\s"'\\&;,})\]]+`),
+	}
+	// headerLine is a header of HTTP whose whole value is secret.
+	headerLine = regexp.MustCompile(`(?i)(\b(?:(?:set-)?cookie|(?:proxy-)?authorization)\\*["']?\s*[:=]\s*\\*["']?)[^\r\n"'\\]+`)
 	// userinfo is name and password in an address.
 	userinfo = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@:]+(?::[^\s/@]*)?@`)
 	// digits may be the number of a card.
 	digits = regexp.MustCompile(`\d(?:[ -]?\d){12,18}`)
 	email  = regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)
-	// address may be one of IPv4 or IPv6; what it is, is asked of who knows.
-	address = regexp.MustCompile(`[0-9a-fA-F]*(?:[.:][0-9a-fA-F]*){2,}(?:\.\d+)*`)
+	// address is words between which an address of IPv4 or IPv6 may be: calls of some languages look much like one.
+	address = regexp.MustCompile(`[\w-]*(?:[.:][\w-]*){2,}`)
+	ipv4    = regexp.MustCompile(`\d{1,3}(?:\.\d{1,3}){3}`)
 )
 
 // scrubber takes out what a report should not have held.
@@ -65,18 +75,22 @@ func (s scrubber) scrub(r *Report) {
 	for _, text := range []*string{&r.Message, &r.Transaction, &r.ServerName, &r.Logger} {
 		*text = s.text(*text)
 	}
+	r.Release, r.Environment = s.secrets(r.Release), s.secrets(r.Environment) // "shop@1.2.3.4" is no address
 	for i := range r.Exceptions {
 		e := &r.Exceptions[i]
-		e.Value = s.text(e.Value)
+		e.Type, e.Module, e.Value = s.text(e.Type), s.secrets(e.Module), s.text(e.Value)
 		for j := range e.Frames {
-			for k, line := range e.Frames[j].Source {
-				e.Frames[j].Source[k] = s.text(line)
+			f := &e.Frames[j]
+			f.Function, f.Module, f.File = s.secrets(f.Function), s.secrets(f.Module), s.secrets(f.File)
+			for k, line := range f.Source {
+				f.Source[k] = s.text(line)
 			}
 		}
 	}
 	s.pairs(r.Tags)
 	for i := range r.Crumbs {
-		r.Crumbs[i].Message = s.text(r.Crumbs[i].Message)
+		c := &r.Crumbs[i]
+		c.Category, c.Message = s.secrets(c.Category), s.text(c.Message)
 	}
 	if r.User != nil && !s.personal {
 		r.User.Email, r.User.IPAddress = "", ""
@@ -115,7 +129,13 @@ func (s scrubber) tree(v any) any {
 		for i := range v {
 			v[i] = s.tree(v[i])
 		}
+		if len(v) == 2 && s.names(v[0]) {
+			v[1] = filtered
+		}
 	case map[string]any:
+		if _, pair := v["value"]; pair && (s.names(v["key"]) || s.names(v["name"])) {
+			v["value"] = filtered
+		}
 		for name := range v {
 			if s.hides(name) {
 				v[name] = filtered
@@ -125,6 +145,12 @@ func (s scrubber) tree(v any) any {
 		}
 	}
 	return v
+}
+
+// names reports whether a value is the name of something that is hidden, as in lists of pairs.
+func (s scrubber) names(v any) bool {
+	name, ok := v.(string)
+	return ok && s.hides(name)
 }
 
 // signs are what a text must have for a pattern to match anywhere in it. Most lines of source and most messages have none of them, and patterns are dear.
@@ -166,12 +192,10 @@ func word(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 }
 
-// text is a text without what gives itself away.
-func (s scrubber) text(text string) string {
-	if text == "" {
-		return ""
-	}
-	has := signsOf(text)
+// secrets is a text without what nobody should read.
+func (scrubber) secrets(text string) string { return withoutSecrets(text, signsOf(text)) }
+
+func withoutSecrets(text string, has signs) string {
 	for _, secret := range secretText {
 		if secret.in(text, has) {
 			text = secret.form.ReplaceAllString(text, filtered)
@@ -181,7 +205,12 @@ func (s scrubber) text(text string) string {
 		text = userinfo.ReplaceAllString(text, "${1}"+filtered+"@")
 	}
 	if has.assigns && (has.wide || says(text, "passw", "pwd", "secret", "token", "key", "credential", "session", "signature")) {
-		text = assigned.ReplaceAllString(text, "${1}"+filtered)
+		for _, form := range assigned {
+			text = form.ReplaceAllString(text, "${1}"+filtered)
+		}
+	}
+	if has.assigns && (has.wide || says(text, "cookie", "authorization")) {
+		text = headerLine.ReplaceAllString(text, "${1}"+filtered)
 	}
 	if has.digits >= 13 { // as many as the number of a card has at least
 		text = digits.ReplaceAllStringFunc(text, func(number string) string {
@@ -191,6 +220,16 @@ func (s scrubber) text(text string) string {
 			return number
 		})
 	}
+	return text
+}
+
+// text is a text without what gives itself away.
+func (s scrubber) text(text string) string {
+	if text == "" {
+		return ""
+	}
+	has := signsOf(text)
+	text = withoutSecrets(text, has)
 	if s.personal {
 		return text
 	}
@@ -205,14 +244,20 @@ func (s scrubber) text(text string) string {
 
 // withoutAddress is what stands in place of what may be an address.
 func withoutAddress(found string) string {
-	bare := strings.Trim(found, ".:")
-	if _, err := netip.ParseAddr(bare); err == nil {
-		return strings.Replace(found, bare, "[ip]", 1)
+	_, named, _ := strings.Cut(found, ":") // as in "peer:2001:db8::1"
+	for _, part := range []string{found, named} {
+		if bare := strings.TrimRight(strings.TrimLeft(part, "."), ".:"); isAddress(bare) {
+			return strings.Replace(found, bare, "[ip]", 1)
+		}
 	}
-	if _, err := netip.ParseAddrPort(found); err == nil {
-		return "[ip]"
-	}
-	return found
+	return ipv4.ReplaceAllString(found, "[ip]")
+}
+
+// isAddress reports whether a text is an address, with a port or without. One without a digit is a name: "a::b".
+func isAddress(text string) bool {
+	_, err := netip.ParseAddr(text)
+	_, errPort := netip.ParseAddrPort(text)
+	return (err == nil || errPort == nil) && strings.ContainsAny(text, "0123456789")
 }
 
 // luhn reports whether the last digit is the check digit of the others, as in numbers of cards.

@@ -25,8 +25,13 @@ import (
 const (
 	// retention is how long an event, its id and the counts of its hour are kept, and an error after its last event.
 	retention = 90 * 24 * time.Hour
-	// maxErrors is how many a project has. Further ones are not taken: a program that puts something new into every message would fill the table.
+	// maxErrors is how many a project has. Those that happened longest ago make room for new ones, a few in a batch: a program that puts something
+	// new into every message would fill the table.
 	maxErrors = 20_000
+	// removedAtOnce is how many make room in one batch, each with up to some 10,000 rows. Events of errors that there is no room for are dropped.
+	removedAtOnce = 20
+	// maxKept is how many bytes of events are kept for a project. Further events are counted alone.
+	maxKept = 1 << 30
 	// maxPeople is up to how many those who met an error are told apart.
 	maxPeople = 10_000
 	// maxPlaces is how many releases and how many environments of an error are told apart.
@@ -139,14 +144,14 @@ func (s *Service) put(ctx context.Context, in Intake, o Occurrence) error {
 // occurrence is what is kept of a report. from is the address that it came from, for programs that leave it to us to tell people apart.
 func (s *Service) occurrence(in Intake, r *Report, from string) (Occurrence, error) {
 	o := Occurrence{
-		EventID: r.ID, Fingerprint: fingerprint(r), Platform: r.Platform, Level: r.Level, Environment: r.Environment, Release: r.Release,
-		HappenedAt: within(r.Happened, s.deps.Clock.Now()),
+		EventID: r.ID, Fingerprint: fingerprint(r), Platform: r.Platform, Level: r.Level, HappenedAt: within(r.Happened, s.deps.Clock.Now()),
 	}
 	if who := r.User.identity(from); who != "" {
 		o.Person = s.deps.Box.Digest(personDigest, strconv.FormatInt(in.ProjectID, 10)+" "+who)
 	}
 	scrubber{personal: in.PersonalData}.scrub(r)
 	o.Name, o.Message, o.Culprit = r.Title(), r.Description(), r.Culprit()
+	o.Environment, o.Release = r.Environment, r.Release
 	var err error
 	o.Payload, err = r.payload()
 	return o, err
@@ -187,16 +192,22 @@ func (s *Service) write(ctx context.Context, projectID int64, all []Occurrence) 
 			}
 			return err
 		}
-		have, err := postgres.Value[int](ctx, tx, sqlLockIntake, projectID)
+		have, err := postgres.One[held](ctx, tx, sqlLockIntake, projectID)
 		if errors.Is(err, postgres.ErrNoRows) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		w := writing{tx: tx, projectID: projectID, now: s.deps.Clock.Now(), room: maxErrors - have}
+		w := writing{tx: tx, projectID: projectID, now: s.deps.Clock.Now(), room: maxErrors - have.Errors, bytes: maxKept - have.KeptBytes}
 		return w.write(ctx, all)
 	})
+}
+
+// held is what a project has already.
+type held struct {
+	Errors    int
+	KeptBytes int64
 }
 
 // writing is one batch.
@@ -204,7 +215,8 @@ type writing struct {
 	tx        pgx.Tx
 	projectID int64
 	now       time.Time
-	room      int // for further errors
+	room      int   // for further errors
+	bytes     int64 // for further events
 }
 
 // group is what a batch has of one error.
@@ -276,7 +288,7 @@ func (w *writing) fresh(ctx context.Context, all []Occurrence) ([]Occurrence, er
 	return fresh, nil
 }
 
-// find locks the errors that there are, and drops new ones that there is no room for.
+// find locks the errors that there are, makes room for new ones, and drops those that there is none for.
 func (w *writing) find(ctx context.Context, groups map[[32]byte]*group) error {
 	prints := make([][]byte, 0, len(groups))
 	for p := range groups {
@@ -286,8 +298,17 @@ func (w *writing) find(ctx context.Context, groups map[[32]byte]*group) error {
 	if err != nil {
 		return err
 	}
+	known := make([]int64, 0, len(rows))
 	for i := range rows {
 		groups[[32]byte(rows[i].Fingerprint)].row = &rows[i]
+		known = append(known, rows[i].ID)
+	}
+	if lacking := len(groups) - len(rows) - w.room; lacking > 0 {
+		gone, err := removeErrors(ctx, w.tx, w.projectID, w.now, min(lacking, removedAtOnce), known)
+		if err != nil {
+			return err
+		}
+		w.room += gone
 	}
 	for _, p := range slices.SortedFunc(maps.Keys(groups), func(a, b [32]byte) int { return bytes.Compare(a[:], b[:]) }) {
 		if groups[p].row != nil {
@@ -305,12 +326,12 @@ func (w *writing) count(ctx context.Context, groups []*group) error {
 	if err := w.insert(ctx, groups); err != nil {
 		return err
 	}
-	var changes rows
+	changes := rows{room: w.bytes}
 	for _, g := range groups {
 		changes.add(g)
 	}
 	b := &pgx.Batch{}
-	changes.queue(b, w.now)
+	changes.queue(b, w.projectID, w.now)
 	return w.tx.SendBatch(ctx, b).Close()
 }
 
@@ -375,7 +396,9 @@ type rows struct {
 		happened                    []time.Time
 		level, environment, release []string
 		payload                     [][]byte
+		bytes                       int64 // of all payloads
 	}
+	room int64 // for bytes of events
 }
 
 // add counts the events of an error: what it says is what its latest event says.
@@ -431,15 +454,19 @@ func (r *rows) keep(g *group) {
 	if g.row.Events >= keptEvents {
 		most = 1
 	}
+	k := &r.kept
 	for _, o := range g.events[max(0, len(g.events)-most):] {
-		k := &r.kept
+		if k.bytes+int64(len(o.Payload)) > r.room {
+			continue
+		}
+		k.bytes += int64(len(o.Payload))
 		k.id, k.event, k.happened = append(k.id, g.row.ID), append(k.event, o.EventID), append(k.happened, o.HappenedAt)
 		k.level, k.environment, k.release = append(k.level, o.Level), append(k.environment, o.Environment), append(k.release, o.Release)
 		k.payload = append(k.payload, o.Payload)
 	}
 }
 
-func (r *rows) queue(b *pgx.Batch, now time.Time) {
+func (r *rows) queue(b *pgx.Batch, projectID int64, now time.Time) {
 	e, h, p, k := &r.errors, &r.hours, &r.places, &r.kept
 	b.Queue(sqlUpdateErrors, e.id, e.events, e.first, e.last, e.status, e.regressed, e.name, e.message, e.culprit, e.levels, now)
 	b.Queue(sqlCountHours, h.id, h.hour, h.events)
@@ -450,7 +477,7 @@ func (r *rows) queue(b *pgx.Batch, now time.Time) {
 		b.Queue(sqlCountPeople, r.people.id, r.people.digest)
 	}
 	b.Queue(sqlStoreEvents, k.id, k.event, k.happened, k.level, k.environment, k.release, k.payload, now)
-	b.Queue(sqlTrimEvents, e.id, keptEvents)
+	b.Queue(sqlTrimEvents, e.id, keptEvents, projectID, k.bytes)
 }
 
 type place struct{ kind, value string }
