@@ -22,16 +22,39 @@ var errLines = errors.New("the header has too many lines")
 // So a client that stalls is cut when the time is over, and one that trickles is cut when it stays below the rate.
 type patience struct {
 	most time.Duration
-	rate int64 // bytes for each second of waiting
+
+	mu   sync.Mutex // TLS answers some of what it reads while a handler writes
+	rate int64      // bytes for each second of waiting
 	left time.Duration
 }
 
-func newPatience(o HTTPOptions) patience {
-	return patience{most: o.Stall, rate: o.LeastRate, left: o.Stall}
+func newPatience(o HTTPOptions) *patience {
+	return &patience{most: o.Stall, rate: o.LeastRate, left: o.Stall}
+}
+
+// again is the patience with another request.
+func (p *patience) again(rate int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rate, p.left = rate, p.most
+}
+
+func (p *patience) hurry(rate int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rate = max(p.rate, rate)
+}
+
+func (p *patience) deadline(start time.Time) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return start.Add(p.left)
 }
 
 // used notes a wait and the bytes that moved in it, and reports whether the client may go on.
 func (p *patience) used(waited time.Duration, n int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	earned := p.most
 	if n < p.rate*int64(p.most/time.Second+1) { // more would fill it up, and might not fit a duration
 		earned = time.Duration(n) * time.Second / time.Duration(p.rate)
@@ -45,8 +68,9 @@ type connection struct {
 	net.Conn
 	parking *parkingLot
 	closed  func() // is called once
+	below   *wire  // where Conn speaks TLS: it sees to what is written
 
-	sending   patience  // with the request that is being answered
+	sending   *patience // with the request that is being answered
 	receiving *patience // with its body, where it has one
 
 	cut       atomic.Bool  // nothing more is read: what comes next is the rest of a body that was given up
@@ -74,13 +98,10 @@ func (c *connection) Read(b []byte) (int, error) {
 }
 
 func (c *connection) Write(b []byte) (int, error) {
-	written := 0
-	err := c.patiently(func() (int64, error) {
-		n, err := c.Conn.Write(b[written:])
-		written += n
-		return int64(n), err
-	})
-	return written, err
+	if c.below != nil {
+		return c.Conn.Write(b)
+	}
+	return c.sending.write(c.Conn, b)
 }
 
 // ReadFrom lets files go to the socket by themselves.
@@ -90,7 +111,7 @@ func (c *connection) ReadFrom(from io.Reader) (int64, error) {
 		return io.Copy(struct{ io.Writer }{c}, from)
 	}
 	var sent int64
-	err := c.patiently(func() (int64, error) {
+	err := c.sending.until(c.Conn, func() (int64, error) {
 		n, err := to.ReadFrom(from)
 		sent += n
 		return n, err
@@ -107,22 +128,35 @@ func isFile(from io.Reader) bool {
 	return ok
 }
 
-// patiently sends until all is sent, as long as the client takes what it is sent.
-func (c *connection) patiently(send func() (int64, error)) error {
+// until sends until all is sent, as long as the client takes what it is sent.
+func (p *patience) until(to net.Conn, send func() (int64, error)) error {
 	for {
 		start := time.Now()
-		if err := c.SetWriteDeadline(start.Add(c.sending.left)); err != nil {
+		if err := to.SetWriteDeadline(p.deadline(start)); err != nil {
 			return err
 		}
 		n, err := send()
-		if goesOn := c.sending.used(time.Since(start), n); !goesOn || !errors.Is(err, os.ErrDeadlineExceeded) {
+		if goesOn := p.used(time.Since(start), n); !goesOn || !errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
 		}
 	}
 }
 
+func (p *patience) write(to net.Conn, b []byte) (int, error) {
+	written := 0
+	err := p.until(to, func() (int64, error) {
+		n, err := to.Write(b[written:])
+		written += n
+		return int64(n), err
+	})
+	return written, err
+}
+
 func (c *connection) Close() error {
 	c.closed()
+	if c.below != nil {
+		c.below.closing.Store(true)
+	}
 	return c.Conn.Close()
 }
 
@@ -139,7 +173,8 @@ func (c *connection) CloseWrite() error {
 func timed(next http.Handler, options HTTPOptions) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from := r.Context().Value(connectionKey{}).(*connection)
-		from.sending, from.receiving = newPatience(options), nil
+		from.sending.again(options.LeastRate)
+		from.receiving = nil
 		from.answering.Store(true)
 		defer func() {
 			from.lines.Store(0)
@@ -152,13 +187,20 @@ func timed(next http.Handler, options HTTPOptions) http.Handler {
 			return
 		}
 		if r.Body != nil && r.Body != http.NoBody {
-			body := &timedBody{ReadCloser: r.Body, patience: newPatience(options), from: from, control: http.NewResponseController(w)}
-			_ = body.control.SetReadDeadline(time.Now().Add(options.Stall))
-			r = r.WithContext(r.Context()) // net/http looks at the body of its own
-			r.Body, from.receiving = body, &body.patience
+			from.receiving = newPatience(options)
+			r = withBody(w, r, from.receiving, func() { from.cut.Store(true) })
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// withBody is a request whose body has to come at the least rate. cut is called when it does not.
+func withBody(w http.ResponseWriter, r *http.Request, receiving *patience, cut func()) *http.Request {
+	body := &timedBody{ReadCloser: r.Body, patience: receiving, control: http.NewResponseController(w), cut: cut}
+	_ = body.control.SetReadDeadline(receiving.deadline(time.Now()))
+	r = r.WithContext(r.Context()) // net/http looks at the body of its own
+	r.Body = body
+	return r
 }
 
 func lines(h http.Header) (n int) {
@@ -171,22 +213,25 @@ func lines(h http.Header) (n int) {
 // Hurry has what is left of a body, and its answer, move at a higher rate at least: while they do not, others wait for the
 // slot that the request holds.
 func Hurry(r *http.Request, rate int64) {
-	from, ok := r.Context().Value(connectionKey{}).(*connection)
-	if !ok {
-		return
+	var sending, receiving *patience
+	if from, ok := r.Context().Value(connectionKey{}).(*connection); ok {
+		sending, receiving = from.sending, from.receiving
+	} else if from, ok := r.Context().Value(streamKey{}).(*stream); ok {
+		sending, receiving = from.sending, from.receiving
 	}
-	from.sending.rate = max(from.sending.rate, rate)
-	if from.receiving != nil {
-		from.receiving.rate = max(from.receiving.rate, rate)
+	for _, p := range []*patience{sending, receiving} {
+		if p != nil {
+			p.hurry(rate)
+		}
 	}
 }
 
 type timedBody struct {
 	io.ReadCloser
-	patience
-	from    *connection
+	*patience
 	control *http.ResponseController
-	ended   error // of the read that was the last
+	cut     func() // nothing more is to be read of the connection
+	ended   error  // of the read that was the last
 }
 
 func (b *timedBody) Read(p []byte) (int, error) {
@@ -194,12 +239,12 @@ func (b *timedBody) Read(p []byte) (int, error) {
 		return 0, b.ended
 	}
 	start := time.Now()
-	_ = b.control.SetReadDeadline(start.Add(b.left)) // which net/http takes back at the end of the body
+	_ = b.control.SetReadDeadline(b.deadline(start)) // which net/http takes back at the end of the body
 	n, err := b.ReadCloser.Read(p)
 	goesOn := b.used(time.Since(start), int64(n))
 	if (err == nil && !goesOn) || errors.Is(err, os.ErrDeadlineExceeded) {
 		err = ErrSlow
-		b.from.cut.Store(true) // net/http would go on with another request where a handler answers while it reads
+		b.cut() // net/http would go on with another request where a handler answers while it reads
 	}
 	b.ended = err
 	return n, err

@@ -45,7 +45,7 @@ func onPipes(t *testing.T, handler func(ended chan<- error) http.HandlerFunc, do
 		ended := make(chan error, 1)
 		s := HTTP("test", "", handler(ended), slog.New(slog.DiscardHandler), HTTPOptions{})
 		s.door.Listener = p
-		go s.serve(s.door)
+		go s.serve(s.server, s.door)
 		var open []net.Conn
 		defer func() {
 			_ = s.server.Close()

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,6 +38,8 @@ type HTTPOptions struct {
 	PerAddress int
 	Exempt     func(netip.Addr) bool
 	Refused    func(netip.Prefix)
+
+	TLS *tls.Config // nil for a listener without; with it HTTP/2 is spoken as well
 }
 
 func (o HTTPOptions) orDefaults() HTTPOptions {
@@ -54,7 +57,7 @@ func (o HTTPOptions) orDefaults() HTTPOptions {
 	return o
 }
 
-// HTTPServer is a part that answers HTTP/1.1.
+// HTTPServer is a part that answers HTTP/1.1, and HTTP/2 where it speaks TLS.
 //
 // There is no limit on the time that a body or an answer takes as a whole, since a push or a clone may take an hour, as
 // long as it moves. A handler that wants one sets it for its request with http.ResponseController.
@@ -62,6 +65,8 @@ type HTTPServer struct {
 	name    string
 	listen  string
 	server  *http.Server
+	http2   *http.Server // nil without TLS
+	secured *secured
 	parking *parkingLot
 	door    *door
 	died    chan error
@@ -71,24 +76,30 @@ type HTTPServer struct {
 // HTTP makes a server that Part starts. What net/http has to say (a handler's panic, for one) goes to log.
 func HTTP(name, listen string, handler http.Handler, log *slog.Logger, options HTTPOptions) *HTTPServer {
 	options, parking := options.orDefaults(), newParkingLot()
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true) // HTTP/2 ends at the proxy, and its floods with it
-	return &HTTPServer{
-		name:   name,
-		listen: listen,
-		server: &http.Server{
-			Handler:           timed(handler, options),
+	server := func(handler http.Handler) *http.Server {
+		return &http.Server{
+			Handler:           handler,
 			ReadHeaderTimeout: options.ReadHeaderTimeout,
 			IdleTimeout:       options.IdleTimeout,
 			MaxHeaderBytes:    maxHeaderBytes,
-			Protocols:         protocols,
-			ConnContext:       remember,
+			Protocols:         new(http.Protocols),
 			ErrorLog:          slog.NewLogLogger(log.With("part", name).Handler(), slog.LevelWarn),
-		},
-		parking: parking,
-		door:    &door{parking: parking, options: options, open: map[netip.Prefix]int{}},
-		died:    make(chan error, 2),
+		}
 	}
+	s := &HTTPServer{
+		name: name, listen: listen, server: server(timed(handler, options)), parking: parking,
+		door: &door{parking: parking, options: options, open: map[netip.Prefix]int{}},
+		died: make(chan error, 4),
+	}
+	s.server.ConnContext = remember
+	s.server.Protocols.SetHTTP1(true)
+	if options.TLS != nil {
+		s.secured = newSecured(s.door, options.TLS, options)
+		s.http2 = server(streamed(handler, options))
+		s.http2.Protocols.SetHTTP2(true)
+		s.http2.HTTP2 = &http2Limits
+	}
+	return s
 }
 
 // Component is ready once connections are accepted. To stop, it accepts no more, lets requests in flight finish,
@@ -108,23 +119,42 @@ func (s *HTTPServer) start(ctx context.Context) error {
 	}
 	s.addr = listener.Addr()
 	s.door.Listener = listener
-	go s.serve(s.door)
 	s.parking.addr = s.addr
-	go s.serve(s.parking)
+	go s.serve(s.server, s.parking)
+	if s.secured == nil {
+		go s.serve(s.server, s.door)
+		return nil
+	}
+	s.secured.plain.addr, s.secured.http2.addr = s.addr, s.addr
+	go s.serve(s.server, s.secured.plain)
+	go s.serve(s.http2, s.secured.http2)
+	go func() {
+		if err := s.secured.accept(); !errors.Is(err, net.ErrClosed) {
+			s.died <- err
+		}
+	}()
 	return nil
 }
 
-func (s *HTTPServer) serve(from net.Listener) {
-	if err := s.server.Serve(from); !errors.Is(err, http.ErrServerClosed) {
+func (s *HTTPServer) serve(server *http.Server, from net.Listener) {
+	if err := server.Serve(from); !errors.Is(err, http.ErrServerClosed) {
 		s.died <- err
 	}
 }
 
 func (s *HTTPServer) stop(ctx context.Context) error {
 	s.parking.empty(ctx)
-	err := s.server.Shutdown(ctx)
+	if s.secured == nil {
+		return shut(ctx, s.server)
+	}
+	err := s.door.Close()
+	return errors.Join(err, shut(ctx, s.server), shut(ctx, s.http2))
+}
+
+func shut(ctx context.Context, server *http.Server) error {
+	err := server.Shutdown(ctx)
 	if err == nil {
 		return nil
 	}
-	return errors.Join(fmt.Errorf("requests were cut off: %w", err), s.server.Close())
+	return errors.Join(fmt.Errorf("requests were cut off: %w", err), server.Close())
 }
