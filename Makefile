@@ -25,6 +25,7 @@ STAMP_COMMIT := $(if $(shell git rev-parse HEAD 2>/dev/null),true,false)
 TOOLS := bin/tools/.built-with-$(shell go env GOVERSION)
 STORE := bin/tools/versitygw
 GLAB := bin/tools/glab
+PEBBLE := bin/tools/pebble
 RUNNER := bin/runner
 LINT := bin/tools/golangci-lint
 GOTEST := bin/tools/gotestsum --no-color --format-hide-empty-pkg
@@ -83,7 +84,7 @@ generate: templates build ## Write what follows from the code: templates, docs/a
 assets: ## Fetch the style sheets of web/ anew
 	cd web && npm ci --ignore-scripts && npm run assets
 
-e2e: build $(TOOLS) $(STORE) $(GLAB) $(RUNNER) test/e2e/node/node_modules/.package-lock.json ## Drive the built binary with real clients
+e2e: build $(TOOLS) $(STORE) $(GLAB) $(PEBBLE) $(RUNNER) test/e2e/node/node_modules/.package-lock.json ## Drive the built binary with real clients
 	@mkdir -p $(REPORT)
 	STITHY_BIN=$(CURDIR)/bin/stithy $(GOTEST) --format testname -- -vet=off -count=1 -timeout 25m ./test/e2e/... | tee $(REPORT)/e2e.txt
 
@@ -158,7 +159,7 @@ chaos: build ## Kill a node amid CHAOS_CREATES creations of accounts, 2,000 by d
 clones: build ## Clone one repository by CLONES clients at once, 200 by default, beside calls of the API
 	STITHY_BIN=$(CURDIR)/bin/stithy STITHY_TEST_CLONES=$${CLONES:-200} go test -run ManyClones -count=1 -timeout 25m -v ./test/e2e
 
-tools: $(TOOLS) $(STORE) $(GLAB) $(RUNNER) ## Build the linter, the test runner, the object store and a client of tests into bin/tools, the CI runner of tests into bin
+tools: $(TOOLS) $(STORE) $(GLAB) $(PEBBLE) $(RUNNER) ## Build the linter, the test runner, the object store, the certificate authority and a client of tests into bin/tools, the CI runner of tests into bin
 
 $(TOOLS): tools/go.mod tools/go.sum
 	GOBIN=$(CURDIR)/bin/tools go -C tools install tool
@@ -170,6 +171,10 @@ $(STORE): tools/s3/go.mod tools/s3/go.sum
 
 $(GLAB): tools/glab/go.mod tools/glab/go.sum
 	GOBIN=$(CURDIR)/bin/tools go -C tools/glab install tool
+	touch $@
+
+$(PEBBLE): tools/pebble/go.mod tools/pebble/go.sum
+	GOBIN=$(CURDIR)/bin/tools go -C tools/pebble install tool
 	touch $@
 
 # A module of its own: its requirements are none of the server's.
@@ -195,6 +200,7 @@ check-tidy:
 	go -C tools list -deps tool >/dev/null
 	go -C tools/s3 list -deps tool >/dev/null
 	go -C tools/glab list -deps tool >/dev/null
+	go -C tools/pebble list -deps tool >/dev/null
 	go -C test/runner list -deps . >/dev/null
 
 # db/schema.sql has a test of its own among those of platform/schema.

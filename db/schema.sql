@@ -187,6 +187,42 @@ begin
     return null;
 end $$;
 
+CREATE TABLE public.acme_accounts (
+    directory text NOT NULL,
+    key_sealed bytea NOT NULL,
+    CONSTRAINT acme_accounts_directory CHECK ((length(directory) <= 2048)),
+    CONSTRAINT acme_accounts_key_sealed CHECK ((octet_length(key_sealed) <= 4096))
+);
+
+CREATE TABLE public.acme_certificates (
+    name text NOT NULL,
+    chain text DEFAULT ''::text NOT NULL,
+    key_sealed bytea DEFAULT '\x'::bytea NOT NULL,
+    not_before timestamp with time zone,
+    not_after timestamp with time zone,
+    due_at timestamp with time zone NOT NULL,
+    leased_until timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    problem text DEFAULT ''::text NOT NULL,
+    version bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT acme_certificates_chain CHECK ((length(chain) <= 262144)),
+    CONSTRAINT acme_certificates_key_sealed CHECK ((octet_length(key_sealed) <= 16384)),
+    CONSTRAINT acme_certificates_name CHECK ((length(name) <= 253)),
+    CONSTRAINT acme_certificates_problem CHECK ((length(problem) <= 1000))
+);
+
+CREATE TABLE public.acme_challenges (
+    name text NOT NULL,
+    token text NOT NULL,
+    kind text NOT NULL,
+    answer text NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT acme_challenges_answer CHECK ((length(answer) <= 1024)),
+    CONSTRAINT acme_challenges_kind CHECK ((kind = ANY (ARRAY['http-01'::text, 'tls-alpn-01'::text]))),
+    CONSTRAINT acme_challenges_name CHECK ((length(name) <= 253)),
+    CONSTRAINT acme_challenges_token CHECK ((length(token) <= 253))
+);
+
 CREATE TABLE public.alert_assignees (
     alert_id bigint NOT NULL,
     user_id bigint NOT NULL
@@ -2903,6 +2939,15 @@ ALTER TABLE ONLY public.audit_seals ATTACH PARTITION public.audit_seals_default 
 
 ALTER TABLE ONLY public.events ATTACH PARTITION public.events_default DEFAULT;
 
+ALTER TABLE ONLY public.acme_accounts
+    ADD CONSTRAINT acme_accounts_pkey PRIMARY KEY (directory);
+
+ALTER TABLE ONLY public.acme_certificates
+    ADD CONSTRAINT acme_certificates_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY public.acme_challenges
+    ADD CONSTRAINT acme_challenges_pkey PRIMARY KEY (name, token);
+
 ALTER TABLE ONLY public.alert_assignees
     ADD CONSTRAINT alert_assignees_pkey PRIMARY KEY (alert_id, user_id);
 
@@ -3358,6 +3403,10 @@ ALTER TABLE ONLY public.variables
 
 ALTER TABLE ONLY public.wikis
     ADD CONSTRAINT wikis_pkey PRIMARY KEY (id);
+
+CREATE INDEX acme_certificates_due ON public.acme_certificates USING btree (due_at);
+
+CREATE INDEX acme_challenges_expired ON public.acme_challenges USING btree (expires_at);
 
 CREATE INDEX alert_assignees_user ON public.alert_assignees USING btree (user_id, alert_id);
 

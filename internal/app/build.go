@@ -46,6 +46,7 @@ import (
 	"stithy/internal/oauth"
 	"stithy/internal/pages"
 	"stithy/internal/pipeline"
+	"stithy/internal/platform/acme"
 	"stithy/internal/platform/blob"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/config"
@@ -83,6 +84,7 @@ type Parts struct {
 	Blobs  blob.Store
 	Redis  *ratelimit.Redis // nil on one box
 	DNS    pages.Resolver   // that of the system when nil
+	Trust  *acme.Trust      // in the certificate authority; that of the system when nil
 }
 
 // App is the application put together, not yet running: its parts and its
@@ -124,6 +126,7 @@ type App struct {
 	Dispatch      *dispatch.Service
 	Errors        *errortracking.Service
 	Pages         *pages.Service
+	Certificates  *acme.Service
 	Audit         *audit.Service
 	Events        *event.Service
 	Notifications *notification.Service
@@ -174,8 +177,12 @@ func New(ctx context.Context, cfg *config.Config, log *slog.Logger) (*App, error
 	if err != nil {
 		return nil, err
 	}
+	trust, err := acme.ReadTrust(cfg.TLS.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("acme.ca_file: %w", err)
+	}
 	return Assemble(Parts{
-		Config: cfg, Log: log, Clock: clock.System(), DB: db, Box: box, Store: store, Blobs: blobs, Redis: shared,
+		Config: cfg, Log: log, Clock: clock.System(), DB: db, Box: box, Store: store, Blobs: blobs, Redis: shared, Trust: trust,
 	})
 }
 
@@ -303,6 +310,10 @@ func Assemble(p Parts) (*App, error) {
 		DB: db, Bus: events, Queue: queue, Box: box, Settings: a.Settings, Projects: a.Projects, Resolver: p.resolver(), Clock: now,
 		ExternalURL: cfg.ExternalURL, Root: pages.RootOf(cfg.Pages.ExternalURL), Names: names,
 	})
+	a.Certificates = acme.New(acme.Deps{
+		DB: db, Queue: queue, Box: box, Clock: now, Log: log, Directory: cfg.TLS.Directory, Contact: cfg.TLS.Contact,
+		Port80: cfg.TLS.RedirectListen != "",
+	}, p.Trust)
 	a.Audit = audit.New(audit.Deps{
 		DB: db, Bus: events, Queue: queue, Box: box, Outbound: a.Outbound, Settings: a.Settings, Owners: a.Owners, Clock: now, Log: log,
 	})
@@ -318,7 +329,7 @@ func Assemble(p Parts) (*App, error) {
 		a.Users, a.SignIns, a.Groups, a.Projects, a.Members, a.OAuth,
 		a.Repositories, a.Uploads, a.LFS, a.Mentions, a.Snippets, a.Runners, a.Artifacts, a.Pipelines, a.Schedules, a.Dispatch, a.Audit, a.Events,
 		a.Notifications,
-		a.Errors, a.Pages,
+		a.Errors, a.Pages, a.Certificates,
 	} {
 		room.Register(registry)
 	}

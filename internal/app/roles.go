@@ -42,8 +42,17 @@ func (a *App) Serve(ctx context.Context, roles []string, ready func(addr string)
 	}
 	if slices.Contains(roles, "web") {
 		parts = append(parts, loop("waiting runners", a.Dispatch.Watch))
-		server := lifecycle.HTTP("web", a.Config.Listen, a.Handler(), a.Log, a.httpOptions())
-		parts = append(parts, server.Component(), lifecycle.Component{Name: "ready", Start: func(context.Context) error {
+		options := a.httpOptions()
+		if a.Config.TLS.Auto {
+			options.TLS = a.tlsConfig()
+		}
+		server := lifecycle.HTTP("web", a.Config.Listen, a.Handler(), a.Log, options)
+		if a.Config.TLS.Auto {
+			parts = append(parts, a.secured(server.Component())...)
+		} else {
+			parts = append(parts, server.Component())
+		}
+		parts = append(parts, lifecycle.Component{Name: "ready", Start: func(context.Context) error {
 			ready(server.Addr().String())
 			return nil
 		}}, a.drain.Component())

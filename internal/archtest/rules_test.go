@@ -25,6 +25,7 @@ var floors = [][]string{
 	{"platform/schema"},
 	{"platform/postgres/postgrestest"}, // tests get a migrated database
 	{"platform/jobqueue"},
+	{"platform/acme"},
 	{"gitstore"},
 	// kit: the shared words
 	{"kit/emoji", "kit/fault", "kit/markdown", "kit/quickaction", "kit/wire"},
@@ -77,7 +78,7 @@ var floors = [][]string{
 
 // speaksHTTP lists who may know HTTP in any file. Everyone else does so in api*.go alone.
 var speaksHTTP = []string{
-	"platform/httpfile", "platform/lifecycle", "platform/outbound", "platform/telemetry", "kit/httpapi", "kit/avatar", "apidocs", "front", "githttp", "web",
+	"platform/acme", "platform/httpfile", "platform/lifecycle", "platform/outbound", "platform/telemetry", "kit/httpapi", "kit/avatar", "apidocs", "front", "githttp", "web",
 	"web/account", "web/admin", "web/ci", "web/grouppage", "web/monitor", "web/overview", "web/page", "web/planning", "web/projectpage", "web/texts", "app",
 	"cmd/stithy",
 }
@@ -85,8 +86,8 @@ var speaksHTTP = []string{
 // startsProcesses lists who may start other programs.
 var startsProcesses = []string{"gitstore"}
 
-// dials lists who may open connections to addresses that people choose.
-var dials = []string{"platform/outbound"}
+// dials lists who may open connections: to addresses that people choose, and to the certificate authority that the operator named.
+var dials = []string{"platform/acme", "platform/outbound"}
 
 // madeInCore lists the rooms that core puts together, for the application and for tests.
 var madeInCore = []string{"setting", "user", "token", "group", "project", "owner"}

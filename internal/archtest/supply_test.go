@@ -185,7 +185,7 @@ func TestSU05_NothingIsFetchedByAnOpenVersion(t *testing.T) {
 // nobody mends any more are not used.
 func TestSU06_GoIsAtLeastWhatTheModuleAsksFor(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"../../go.mod", "../../tools/go.mod", "../../tools/s3/go.mod", "../../tools/glab/go.mod", "../../test/runner/go.mod"} {
+	for _, name := range []string{"../../go.mod", "../../tools/go.mod", "../../tools/s3/go.mod", "../../tools/glab/go.mod", "../../tools/pebble/go.mod", "../../test/runner/go.mod"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -86,9 +86,11 @@ type forge struct {
 	dir    string // where its processes run
 	env    []string
 
-	url      string // what clients use
-	token    string // of root: api and sudo
-	password string // of root, and of everyone else a test makes
+	url      string       // what clients use
+	http     *http.Client // that reaches it
+	clients  []string     // variables that other programs reach it with
+	token    string       // of root: api and sudo
+	password string       // of root, and of everyone else a test makes
 
 	mu      sync.Mutex
 	secrets []string
@@ -115,7 +117,7 @@ func prepare(t *testing.T, databaseURL string, env ...string) *forge {
 		t.Fatal(err)
 	}
 	address := freeAddress(t)
-	f := &forge{t: t, binary: path, dir: t.TempDir(), url: "http://" + address}
+	f := &forge{t: t, binary: path, dir: t.TempDir(), url: "http://" + address, http: http.DefaultClient}
 	f.env = append([]string{
 		"PATH=" + os.Getenv("PATH"),
 		"STITHY_DATABASE_URL=" + databaseURL,
@@ -248,6 +250,9 @@ func (f *forge) serve(env ...string) *node {
 		f.t.Fatalf("stithy serve ended at once: %v", n.err)
 	case <-time.After(patience):
 		f.t.Fatal("stithy serve is not ready")
+	}
+	if f.http != http.DefaultClient {
+		return n // over TLS it is ready when it has a certificate
 	}
 	if got := status(f.t, n.url+"/-/readiness"); got != http.StatusOK {
 		f.t.Fatalf("readiness after the line that says so: %d", got)

@@ -35,7 +35,7 @@ func (f *forge) asRoot(method, path string, form map[string]string, into any) in
 	}
 	req.Header.Set("Private-Token", f.token)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	reply, err := http.DefaultClient.Do(req)
+	reply, err := f.http.Do(req)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func (f *forge) command(dir string, more []string, name string, args ...string) 
 	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + f.dir, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "LC_ALL=C", "GIT_TERMINAL_PROMPT=0",
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=a@example.com",
-	}, more...)
+	}, append(f.clients[:len(f.clients):len(f.clients)], more...)...)
 	return cmd
 }
 

@@ -56,7 +56,7 @@ func (f *forge) runner(tags ...string) *machine {
 	}
 	dir := f.t.TempDir()
 	m := &machine{f: f, config: filepath.Join(dir, "config.toml"), log: &capture{}}
-	env := append(os.Environ(), "HOME="+dir)
+	env := append(append(os.Environ(), "HOME="+dir), f.clients...)
 	register := exec.Command(path, "register", "--config", m.config, "--non-interactive", "--url", f.url, "--token", f.secret(made.Token), "--executor", "shell",
 		"--shell", "bash", "--output-limit", "40960", "--builds-dir", filepath.Join(dir, "builds"), "--cache-dir", filepath.Join(dir, "cache"))
 	register.Env = env

@@ -20,6 +20,7 @@ import (
 type Config struct {
 	Listen      string
 	ExternalURL *url.URL // no query, no trailing slash
+	TLS         TLS
 
 	DataDir       string
 	SecretKeyFile string
@@ -56,6 +57,15 @@ type Config struct {
 	Pages       Pages
 
 	values []Value
+}
+
+// TLS says whether the instance speaks TLS itself, and who issues its certificate.
+type TLS struct {
+	Auto           bool
+	RedirectListen string // "" for none
+	Directory      string
+	Contact        string
+	CAFile         string // "" for those of the system
 }
 
 // Storage is a named folder of repositories.

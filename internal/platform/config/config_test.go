@@ -87,6 +87,9 @@ func TestAnEmptyFileGivesTheDefaults(t *testing.T) {
 
 const everything = `listen: 0.0.0.0:80
 external_url: https://code.example.com/forge/
+tls: auto
+redirect_listen: 0.0.0.0:82
+acme: {directory: "https://acme.example.com/dir", contact: ops@example.com, ca_file: /etc/stithy/ca.pem}
 pages: {external_url: "https://pages.example.net", listen: "0.0.0.0:81"}
 data_dir: /var/lib/stithy
 secret_key_file: /etc/stithy/secret.key
@@ -440,6 +443,28 @@ func TestSitesStandApartFromTheForge(t *testing.T) {
 	} {
 		if got := problems(t, "external_url: https://code.example.com\npages:\n  external_url: "+root+"\n"); len(got) != 1 || !strings.Contains(got[0], "pages.external_url") {
 			t.Errorf("%s: %q", root, got)
+		}
+	}
+}
+
+func TestTLSNeedsANameThatTheWorldKnows(t *testing.T) {
+	t.Parallel()
+	c := load(t, "external_url: https://code.example.com\ntls: auto\nredirect_listen: ':80'\nacme: {contact: ops@example.com}\n")
+	want := config.TLS{Auto: true, RedirectListen: ":80", Directory: "https://acme-v02.api.letsencrypt.org/directory", Contact: "ops@example.com"}
+	if c.TLS != want {
+		t.Errorf("%+v", c.TLS)
+	}
+	for _, address := range []string{"http://code.example.com", "https://192.0.2.1", "https://localhost"} {
+		if got := problems(t, "external_url: "+address+"\ntls: auto\n"); len(got) != 1 || !strings.Contains(got[0], "tls") {
+			t.Errorf("%s: %q", address, got)
+		}
+		if load(t, "external_url: "+address+"\ntls: off\n").TLS.Auto {
+			t.Errorf("%s speaks TLS", address)
+		}
+	}
+	for _, wrong := range []string{"tls: always", "acme: {directory: 'http://acme.example.com'}", "redirect_listen: eighty"} {
+		if got := problems(t, "external_url: https://code.example.com\n"+wrong+"\n"); len(got) != 1 {
+			t.Errorf("%s: %q", wrong, got)
 		}
 	}
 }

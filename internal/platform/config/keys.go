@@ -47,6 +47,34 @@ func keys() []key {
 			set: func(c *Config, s string) (err error) { c.ExternalURL, err = externalURL(s); return err },
 		},
 		{
+			name: "tls", initial: "off",
+			doc: "`auto` has `listen` speak TLS, with a certificate for the host of `external_url` that is got and renewed by itself; the world must reach that port as 443. `off` where a proxy in front does so.",
+			set: func(c *Config, s string) error { c.TLS.Auto = s == "auto"; return tlsMode(s, c.ExternalURL) },
+		},
+		{
+			name: "redirect_listen",
+			doc:  "Address and port that the world reaches as 80, for example `:80`, where `tls` is `auto`: who comes there is sent to `external_url`, and certificate authorities are answered.",
+			set:  func(c *Config, s string) (err error) { c.TLS.RedirectListen, err = listenAddress(s); return err },
+		},
+		{
+			name: "acme.directory", initial: "https://acme-v02.api.letsencrypt.org/directory",
+			doc: "Directory of the certificate authority, which speaks ACME.",
+			set: func(c *Config, s string) error {
+				c.TLS.Directory = s
+				return urlOf(s, "https://acme.example.com/directory", "https")
+			},
+		},
+		{
+			name: "acme.contact",
+			doc:  "Mail address that the certificate authority may write to.",
+			set:  func(c *Config, s string) error { c.TLS.Contact = s; return nil },
+		},
+		{
+			name: "acme.ca_file",
+			doc:  "File of certificates (PEM) that the authority's own address is trusted by, in place of those of the system.",
+			set:  func(c *Config, s string) error { c.TLS.CAFile = s; return nil },
+		},
+		{
 			name: "pages.external_url",
 			doc:  "How people reach the sites of projects (Pages): each stands at a name below this host, for example `https://pages.example.net`. Without it there are none. Take another domain than that of `external_url`: what runs in a site must not reach the cookies of the forge.",
 			set: func(c *Config, s string) (err error) {

@@ -40,6 +40,17 @@ func externalURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
+// tlsMode refuses a way to speak TLS that cannot work: authorities issue certificates for names alone.
+func tlsMode(s string, forge *url.URL) error {
+	if err := oneOf(s, "off", "auto"); err != nil || s == "off" || forge == nil {
+		return err
+	}
+	if net.ParseIP(forge.Hostname()) != nil || !strings.Contains(forge.Hostname(), ".") || forge.Scheme != "https" {
+		return errors.New("needs an external_url that begins with https:// and a name that the world knows, for example https://code.example.com")
+	}
+	return nil
+}
+
 // pagesURL is the address that sites stand below. Neither it nor the forge may be below the other: one could set cookies for both.
 func pagesURL(s string, forge *url.URL) (*url.URL, error) {
 	u, err := externalURL(s)
