@@ -90,11 +90,14 @@ func TestTheSecondFactorFromSetUpToItsEnd(t *testing.T) {
 	if s.path != "/users/sign_in/second_factor" || other.cookies["_svc_session"] != nil {
 		t.Fatalf("%s %v", s.path, other.cookies)
 	}
-	if s := other.submit(s, s.path, map[string]string{"code": "000000"}); s.Code != http.StatusUnauthorized {
-		t.Errorf("a wrong code: %d", s.Code)
+	if s := other.submit(s, s.path, map[string]string{"code": "000000"}); s.Code != http.StatusUnauthorized || s.says("000000") {
+		t.Errorf("a wrong code: %d %s", s.Code, s.Body)
 	}
 	if s := other.submit(s, s.path, map[string]string{"code": codeOf(t, secret, 0)}); s.path != "/" {
 		t.Errorf("%d %s", s.Code, s.Body)
+	}
+	if other.cookies["_svc_second_factor"] != nil {
+		t.Error("the cookie of half a sign-in outlives it")
 	}
 	third := i.browser(t)
 	s = third.signIn(ann.Username, goodPassword)
@@ -220,6 +223,7 @@ func TestARequiredFactorIsSetUpBeforeAnythingElse(t *testing.T) {
 	b, fresh := i.browser(t), i.browser(t)
 	b.signIn(ann.Username, goodPassword)
 	fresh.signIn(late.Username, goodPassword)
+	profile := b.get("/-/user_settings/profile")
 	if err := i.Settings.Update(t.Context(), access.Actor{Person: i.root.Person()}, func(now *setting.Settings) {
 		now.RequireTwoFactorAuthentication, now.TwoFactorGracePeriod = true, 48
 	}); err != nil {
@@ -235,6 +239,12 @@ func TestARequiredFactorIsSetUpBeforeAnythingElse(t *testing.T) {
 		if s := b.get(path); s.path != factors || !s.says("This instance asks for a second factor") {
 			t.Errorf("%s leads to %s", path, s.path)
 		}
+	}
+	if s := b.submit(profile, "/-/user_settings/profile", map[string]string{"name": "Somebody Else"}); s.path != factors {
+		t.Errorf("a form of before leads to %s", s.path)
+	}
+	if u, err := i.Users.Find(t.Context(), ann.ID); err != nil || u.Name != ann.Name {
+		t.Errorf("%v: a form of before was taken: %q", err, u.Name)
 	}
 	if w := b.send("GET", "/api/v4/user", nil); w.Code != http.StatusUnauthorized {
 		t.Errorf("the API takes the session: %d", w.Code)

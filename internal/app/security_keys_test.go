@@ -95,6 +95,9 @@ func TestASecurityKeyFromItsRegistrationToItsEnd(t *testing.T) {
 	if !s.says("The key is registered.") || !s.says("red key") || shownCode.MatchString(s.Body.String()) {
 		t.Fatalf("%d %s", s.Code, s.Body)
 	}
+	if s := lost.get("/"); s.path != "/users/sign_in" {
+		t.Error("a session of before the second key lives on")
+	}
 	s = b.submit(s, factors+"/begin", map[string]string{"current_password": goodPassword})
 	secret := shownSecret.FindStringSubmatch(s.Body.String())[1]
 	if s = b.submit(s, factors+"/confirm", map[string]string{"code": codeOf(t, secret, -1)}); !s.says("The app is set up.") || shownCode.MatchString(s.Body.String()) {

@@ -197,6 +197,27 @@ func TestWhoIsKeptOutIsToldWhyOnceThePasswordIsRight(t *testing.T) {
 	}
 }
 
+// Who is kept out while a session lives sees what is for anyone, as nobody, and no page for readers.
+func TestWhoIsKeptOutHasNoUseOfASession(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	ann := i.withPassword(t)
+	_, p := i.place(t)
+	b := i.browser(t)
+	b.signIn(ann.Username, goodPassword)
+	if s := b.get("/" + p.FullPath()); s.Code != http.StatusOK {
+		t.Fatalf("%d %s", s.Code, s.path)
+	}
+	if _, err := i.DB.Exec(t.Context(), `update users set state = 'blocked' where id = $1`, ann.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/", "/" + p.FullPath(), "/-/user_settings/profile"} {
+		if s := b.get(path); s.Code == http.StatusOK && s.path == path {
+			t.Errorf("%s is open", path)
+		}
+	}
+}
+
 // A password that an administrator chose is changed before anything else.
 func TestAPasswordThatSomeoneElseChoseIsReplacedFirst(t *testing.T) {
 	t.Parallel()
@@ -213,8 +234,11 @@ func TestAPasswordThatSomeoneElseChoseIsReplacedFirst(t *testing.T) {
 	if f == nil || f.types["password"] < 2 {
 		t.Fatalf("%s %s", s.path, s.Body)
 	}
-	if at := b.get("/"); at.path != s.path {
-		t.Errorf("the home page is open: %s", at.path)
+	_, p := i.place(t)
+	for _, path := range []string{"/", "/" + p.FullPath(), "/admin/users"} { // for who is signed in, for readers, for administrators
+		if at := b.get(path); at.path != s.path {
+			t.Errorf("%s is open: %s", path, at.path)
+		}
 	}
 	if w := b.send("GET", "/api/v4/user", nil); w.Code != http.StatusForbidden {
 		t.Errorf("the API is open: %d", w.Code)

@@ -37,6 +37,7 @@ func TestSettingsComeToBeWithThePut(t *testing.T) {
 	m.Do(t, "PUT", w.at("settings"), object{"active": true, "integrated": true}).Want(t, http.StatusOK, on)
 	w.heard()
 	m.Do(t, "PUT", w.at("settings"), object{"active": true, "integrated": true}).Want(t, http.StatusOK, on)
+	m.Do(t, "PATCH", w.at("settings"), object{"active": true}).Want(t, http.StatusOK, on)
 	if got := w.heard(); len(got) != 0 {
 		t.Errorf("what changes nothing is told: %q", got)
 	}

@@ -123,7 +123,7 @@ func TestER03_AReportThatCannotBeTakenIsRefused(t *testing.T) {
 		{"an id that is none", w.intake("store"), `{"event_id":"5"}`, auth(k), 400, unsupported},
 		{"a large body", w.intake("store"), strings.Repeat("x", 2<<20+1), auth(k), 413, large},
 		{"a large event", w.intake("store"), `{"message":"` + strings.Repeat("x", 1<<20) + `"}`, auth(k), 413, large},
-		{"a large body of a stranger", w.intake("envelope"), strings.Repeat("x", 300<<10), func(*http.Request) {}, 413, large},
+		{"a large body of a stranger", w.intake("envelope"), "{}\n" + strings.Repeat("x", 300<<10), func(*http.Request) {}, 413, large},
 		{"another method", w.intake("store"), `{}`, func(r *http.Request) { r.Method = http.MethodGet }, 405, `{"message":"405 Method Not Allowed"}`},
 		{"another packing", w.intake("store"), `{}`, func(r *http.Request) { auth(k)(r); r.Header.Set("Content-Encoding", "zstd") }, 415,
 			`{"message":"415 Unsupported Media Type"}`},
@@ -505,6 +505,16 @@ func TestER02_PersonalDataIsKeptWhereTheProjectWants(t *testing.T) {
 	}
 	if got := w.errorsOf(t, ""); len(got) != 1 || got[0].People != 1 {
 		t.Errorf("the setting makes another error: %+v", got)
+	}
+}
+
+func TestNothingHappensInTheFuture(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	k := w.enable(t)
+	w.report(t, k, fmt.Sprintf(`{"message":"a","timestamp":%d}`, w.time().Add(time.Hour).Unix()))
+	if got := w.count(t, `select count(*)::integer from tracked_errors where last_seen > $1`, w.time()); got != 0 {
+		t.Error("an error was seen in the future")
 	}
 }
 

@@ -146,7 +146,19 @@ func TestWhatIsNotOnePublicGPGKeyIsRefused(t *testing.T) {
 	unknown[7] = 99
 	pieces := append([]byte{0xc0 | packetPublicKey, 224, key[0], byte(len(key) - 1)}, append(key[1:], afterKey...)...)
 	endless := append([]byte{0x80 | packetPublicKey<<2 | 3}, key...)
+	subkey := append([]byte{}, packets...)
+	subkey[0] = 0x80 | 14<<2 | subkey[0]&3
+	marker := []byte{0xca, 4, 'P', 'G', 'P', '!'} // a packet of six bytes, and thus of whole groups of base64
+	whole := append([]byte{}, packets...)
+	for len(whole)%3 != 0 {
+		whole = append(whole, 0xca, 2, 'P', 'G')
+	}
 	for name, text := range map[string]string{
+		"a subkey first":         armored(subkey),
+		"packets after the sum":  strings.Replace(armored(whole), "\n"+gpgEnd, "\n=abcd\n"+base64.StdEncoding.EncodeToString(marker)+"\n"+gpgEnd, 1),
+		"the end in a header":    strings.Replace(good, "\n\n", "\nComment: "+gpgEnd+"\n\n", 1),
+		"more behind the begin":  strings.Replace(good, gpgBegin, gpgBegin+" more", 1),
+		"a long header":          strings.Replace(good, "\n\n", "\nComment: "+strings.Repeat("x", maxGPGKey)+"\n\n", 1),
 		"nothing":                "",
 		"the frame alone":        gpgBegin + "\n\n" + gpgEnd,
 		"no blank line":          strings.Replace(good, "\n\n", "\n", 1),
