@@ -68,7 +68,7 @@ type connection struct {
 	net.Conn
 	parking *parkingLot
 	closed  func() // is called once
-	below   *wire  // where Conn speaks TLS: it sees to what is written
+	secure  bool   // Conn speaks TLS, and what is below it sees to what is written
 
 	sending   *patience // with the request that is being answered
 	receiving *patience // with its body, where it has one
@@ -98,7 +98,7 @@ func (c *connection) Read(b []byte) (int, error) {
 }
 
 func (c *connection) Write(b []byte) (int, error) {
-	if c.below != nil {
+	if c.secure {
 		return c.Conn.Write(b)
 	}
 	return c.sending.write(c.Conn, b)
@@ -154,9 +154,6 @@ func (p *patience) write(to net.Conn, b []byte) (int, error) {
 
 func (c *connection) Close() error {
 	c.closed()
-	if c.below != nil {
-		c.below.closing.Store(true)
-	}
 	return c.Conn.Close()
 }
 

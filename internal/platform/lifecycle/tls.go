@@ -42,8 +42,7 @@ func (s *secured) accept() error {
 
 // greet does the handshake. A client that fails learns why from TLS; nobody else has to know.
 func (s *secured) greet(c *connection) {
-	below := &wire{connection: c}
-	secure := tls.Server(below, s.config)
+	secure := tls.Server(&wire{connection: c}, s.config)
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.ReadHeaderTimeout)
 	defer cancel()
 	if secure.HandshakeContext(ctx) != nil {
@@ -54,7 +53,7 @@ func (s *secured) greet(c *connection) {
 	case "h2":
 		s.http2.put(secure)
 	case "", "http/1.1":
-		s.plain.put(&connection{Conn: secure, below: below, parking: c.parking, sending: c.sending, closed: c.closed})
+		s.plain.put(&connection{Conn: secure, secure: true, parking: c.parking, sending: c.sending, closed: c.closed})
 	default: // a protocol that the configuration has for challenges: the handshake was all of it
 		_ = secure.Close()
 	}
@@ -64,13 +63,18 @@ func (s *secured) greet(c *connection) {
 // writing goes on as long as the client takes something.
 type wire struct {
 	*connection
-	closing atomic.Bool // only the farewell is written, with a deadline of its own
+	bounded atomic.Bool // by a deadline of who writes, as TLS has for its farewell
+}
+
+func (w *wire) SetWriteDeadline(t time.Time) error {
+	w.bounded.Store(!t.IsZero())
+	return w.connection.Conn.SetWriteDeadline(t)
 }
 
 func (w *wire) Read(b []byte) (int, error) { return w.connection.Conn.Read(b) } // lines are counted above
 
 func (w *wire) Write(b []byte) (int, error) {
-	if w.closing.Load() {
+	if w.bounded.Load() {
 		return w.connection.Conn.Write(b)
 	}
 	return w.connection.Write(b)
