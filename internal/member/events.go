@@ -95,3 +95,25 @@ func (e ShareEvent) AuditRecord() bus.AuditRecord {
 		Target: bus.Target{Type: "Group", ID: e.GroupID, Details: e.Name},
 	}
 }
+
+// RequestAction is what became of an access request.
+type RequestAction string
+
+// The acts.
+const (
+	Asked   RequestAction = "access_requested"
+	Granted RequestAction = "access_granted"
+	Denied  RequestAction = "access_denied"
+)
+
+// Request is an act on an access request, published in the transaction that did it. The trail keeps the membership that it ends in.
+type Request struct {
+	Action RequestAction
+	By     access.Actor
+	Source bus.Entity
+	UserID int64 // who asks
+	At     time.Time
+}
+
+// EventName is the act.
+func (e Request) EventName() string { return string(e.Action) }

@@ -32,7 +32,10 @@ func (s *Service) Ask(ctx context.Context, by access.Actor, src *Source) (Member
 		}
 		m, err = postgres.One[Member](ctx, tx, sqlInsert, namespaceID, projectID, u.ID, access.Developer, nil, now, u.ID, now)
 		exists := fault.Field("user_id", "already exists in source")
-		return postgres.Faults{"members_namespace_user_key": exists, "members_project_user_key": exists}.Translate(err)
+		if err := (postgres.Faults{"members_namespace_user_key": exists, "members_project_user_key": exists}).Translate(err); err != nil {
+			return err
+		}
+		return s.deps.Bus.Publish(ctx, tx, Request{Action: Asked, By: by, Source: src.Entity, UserID: u.ID, At: now})
 	})
 	return m, err
 }
@@ -62,8 +65,10 @@ func (s *Service) Approve(ctx context.Context, by access.Actor, src *Source, use
 		if _, err := s.lockRequest(ctx, tx, src, userID); err != nil {
 			return err
 		}
-		m, err = s.add(ctx, tx, by, src, u, t)
-		return err
+		if m, err = s.add(ctx, tx, by, src, u, t); err != nil {
+			return err
+		}
+		return s.deps.Bus.Publish(ctx, tx, Request{Action: Granted, By: by, Source: src.Entity, UserID: userID, At: s.deps.Clock.Now()})
 	})
 	return m, err
 }
@@ -80,8 +85,10 @@ func (s *Service) Deny(ctx context.Context, by access.Actor, src *Source, userID
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, sqlDelete, m.ID)
-		return err
+		if _, err = tx.Exec(ctx, sqlDelete, m.ID); err != nil || by.Is(userID) {
+			return err
+		}
+		return s.deps.Bus.Publish(ctx, tx, Request{Action: Denied, By: by, Source: src.Entity, UserID: userID, At: s.deps.Clock.Now()})
 	})
 }
 
