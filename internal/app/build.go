@@ -320,7 +320,8 @@ func Assemble(p Parts) (*App, error) {
 	a.Events = event.New(event.Deps{DB: db, Queue: queue, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Clock: now})
 	a.Notifications = notification.New(notification.Deps{
 		DB: db, Queue: queue, Box: box, Users: a.Users, Tokens: a.Tokens, Groups: a.Groups, Projects: a.Projects, Owners: a.Owners, Issues: a.Issues,
-		Notes: a.Notes, Pipelines: a.Pipelines, Markdown: a.Markdown, Mail: post, Clock: now, Log: log, ExternalURL: cfg.ExternalURL, Names: names,
+		Notes: a.Notes, Pipelines: a.Pipelines, Markdown: a.Markdown, Settings: a.Settings, Mail: post, Clock: now, Log: log, ExternalURL: cfg.ExternalURL,
+		Names: names,
 	})
 	a.bind()
 	a.metrics = telemetry.NewMetrics(setting.Version, a.Settings.Instance().Revision)

@@ -41,6 +41,9 @@ func (a *App) gauges() []telemetry.Sample {
 			Name: "stithy_git_processes", Help: "Git processes of this node.", Label: "class", Value: class, Is: float64(n),
 		})
 	}
+	all = append(all, telemetry.Sample{
+		Name: "stithy_mails_dropped", Help: "Mails that were dropped since the start, because one account caused too many.", Is: float64(a.Notifications.Dropped()),
+	})
 	return append(all, a.counted()...)
 }
 

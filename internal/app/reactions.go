@@ -80,6 +80,8 @@ func (a *App) react(events *bus.Bus) {
 	bus.On(events, a.Notifications.OnMention)
 	bus.On(events, a.Notifications.OnPipeline)
 	bus.On(events, a.Notifications.OnProject)
+	bus.On(events, a.Notifications.OnRequest)
+	bus.On(events, a.Notifications.OnUnknownEntry)
 
 	// What somebody does at an issue marks their to-dos there as done. Then those
 	// whom it names get one.

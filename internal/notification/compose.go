@@ -15,6 +15,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/markdown"
+	"stithy/internal/member"
 	"stithy/internal/note"
 	"stithy/internal/pipeline"
 	"stithy/internal/platform/mail"
@@ -77,9 +78,13 @@ func (s *Service) letter(ctx context.Context, m *mailing) (*letter, error) {
 	if err != nil || r == nil {
 		return nil, err
 	}
+	silent, err := s.silent(ctx, m)
+	if err != nil {
+		return nil, err
+	}
 	var items []item
 	for _, i := range m.items {
-		if !s.wants(r, i) {
+		if !s.wants(r, m.Thread, i) || (silent && !i.personal()) {
 			continue
 		}
 		if n := slices.IndexFunc(items, i.same); n >= 0 {
@@ -99,6 +104,10 @@ func (s *Service) letter(ctx context.Context, m *mailing) (*letter, error) {
 		l, err = s.aboutPipeline(ctx, r, m, items)
 	case ofProject:
 		l, err = s.aboutProject(ctx, r, m, items)
+	case ofProjectAccess, ofGroupAccess:
+		l, err = s.aboutAccess(ctx, r, m, items)
+	case ofAccount:
+		l, err = s.aboutAccount(ctx, m, items)
 	}
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil // gone, or not for this reader any more
@@ -119,18 +128,15 @@ func (s *Service) reader(ctx context.Context, m *mailing) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if u, ok := by.Account.(*user.User); !ok || u.Kind != user.Human {
+	u, ok := by.Account.(*user.User)
+	if !ok || u.Kind != user.Human {
 		return nil, nil
 	}
-	resolved, err := s.Resolve(ctx, m.items[0].ProjectID, []int64{m.UserID})
-	if err != nil {
+	settings, err := s.settings(ctx, m, u)
+	if settings == nil || err != nil {
 		return nil, err
 	}
-	settings, found := resolved[m.UserID]
-	if !found {
-		return nil, nil
-	}
-	r := &reader{Actor: by, email: settings.Email, settings: settings}
+	r := &reader{Actor: by, email: settings.Email, settings: *settings}
 	err = s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		if r.normal, err = user.HoldVerified(ctx, tx, m.UserID, settings.Email); err != nil || r.normal == "" {
 			return err
@@ -144,12 +150,54 @@ func (s *Service) reader(ctx context.Context, m *mailing) (*reader, error) {
 	if err != nil || r.normal == "" {
 		return nil, err
 	}
+	if !m.Thread.declines() {
+		return r, nil
+	}
 	declined, err := subscription.Declined(ctx, s.deps.DB, m.Thread.subject(), m.Thread.declinable(m.ThreadID, m.items[0].ProjectID), []int64{m.UserID})
 	r.declined = len(declined) > 0
 	return r, err
 }
 
-func (s *Service) wants(r *reader, i item) bool {
+// settings are those that hold where a mail is about, or nil if that is gone. What is about an account goes to its primary address.
+func (s *Service) settings(ctx context.Context, m *mailing, u *user.User) (*Resolved, error) {
+	var all map[int64]Resolved
+	var err error
+	switch m.Thread {
+	case ofAccount:
+		return &Resolved{Level: Participating, Email: u.Email}, nil
+	case ofGroupAccess:
+		all, err = resolveIn(ctx, s.deps.DB, sqlResolveInGroup, m.ThreadID, []int64{m.UserID})
+	default:
+		all, err = s.Resolve(ctx, m.items[0].ProjectID, []int64{m.UserID})
+	}
+	if found, some := all[m.UserID]; some {
+		return &found, err
+	}
+	return nil, err
+}
+
+// silent reports whether the place that a mail is about, or a group above it, has its mails turned off now.
+func (s *Service) silent(ctx context.Context, m *mailing) (bool, error) {
+	switch m.Thread {
+	case ofAccount:
+		return false, nil
+	case ofGroupAccess:
+		return postgres.Value[bool](ctx, s.deps.DB, sqlSilentGroup, m.ThreadID)
+	default:
+		return postgres.Value[bool](ctx, s.deps.DB, sqlSilentProject, m.items[0].ProjectID)
+	}
+}
+
+// personal reports whether something is told to whom it happened, in a place whose mails are turned off, too.
+func (i item) personal() bool { return i.Event == string(member.Granted) || i.Event == string(member.Denied) }
+
+func (s *Service) wants(r *reader, of thread, i item) bool {
+	switch of {
+	case ofAccount:
+		return true
+	case ofProjectAccess, ofGroupAccess:
+		return r.settings.Level != Disabled
+	}
 	event, known := eventNamed(i.Event)
 	return known && Wants(r.settings.Level, r.settings.Flags, event, i.Participates, i.Mentioned) && (i.Mentioned || !r.declined)
 }
@@ -168,9 +216,12 @@ func (s *Service) address(l *letter, r *reader, m *mailing, items []item) {
 	l.Site, l.to, l.normal = s.deps.ExternalURL.Host, r.email, r.normal
 	l.id = "mail-" + strconv.FormatInt(m.id, 10) + "@" + host
 	l.follows = string(m.Thread) + "-" + strconv.FormatInt(m.ThreadID, 10) + "@" + host
+	l.SettingsURL = s.base() + "/-/user_settings/notifications"
+	if !m.Thread.declines() {
+		return
+	}
 	l.Reason, l.Stop = reason(r, m.Thread, items), stops(m.Thread)
 	l.StopURL = s.base() + UnsubscribePath + s.unsubscribeToken(m, r.normal)
-	l.SettingsURL = s.base() + "/-/user_settings/notifications"
 	why := "settings"
 	if slices.ContainsFunc(items, func(i item) bool { return i.Mentioned }) {
 		why = "mentioned"
@@ -237,7 +288,7 @@ func (s *Service) aboutIssue(ctx context.Context, r *reader, m *mailing, items [
 		sec := section{URL: l.URL}
 		if sec.Head, text, err = s.told(ctx, r, issue.Placed{Project: p, Issue: i}, it, names, &sec.URL); err != nil {
 			if fault.Is(err, fault.NotFound) {
-				continue // what was said is gone, or internal
+				continue // what was said is gone, or internal, or not so any more
 			}
 			return nil, err
 		}
@@ -299,6 +350,11 @@ func (s *Service) told(
 			return who + " mentioned you in the description of this issue:", text, nil
 		}
 		return who + " opened this issue.", text, nil
+	case it.Event == IssueDue.Name():
+		if d := at.Issue.DueDate; at.Issue.Closed || d == nil || day(*d) != detail(it) {
+			return "", "", fault.NotFoundf("Issue") // done, or due at another time
+		}
+		return "This issue is due on " + detail(it) + ".", "", nil
 	case it.Event == CloseIssue.Name():
 		return who + " closed this issue.", "", nil
 	case it.Event == ReopenIssue.Name():
@@ -380,12 +436,7 @@ func (s *Service) aboutProject(ctx context.Context, r *reader, _ *mailing, items
 	l := s.of(p)
 	l.Title, l.URL = p.FullPath(), l.ProjectURL
 	l.subject = p.Name + " | The project was moved"
-	last := items[len(items)-1]
-	sec := section{Head: "This project was moved. It is at " + unlinked(p.FullPath()) + " now.", URL: l.URL}
-	if last.Detail != nil {
-		sec.Head = "This project was moved from " + unlinked(*last.Detail) + " to " + unlinked(p.FullPath()) + "."
-	}
-	l.Sections = []section{sec}
+	l.Sections = []section{{Head: "This project was moved. It is at " + unlinked(p.FullPath()) + " now.", URL: l.URL}}
 	return l, nil
 }
 
@@ -482,7 +533,11 @@ func (l *letter) text() string {
 			fmt.Fprintf(&b, "\nThere is more of it at %s\n", s.URL)
 		}
 	}
-	fmt.Fprintf(&b, "\n-- \nYou get this mail from %s because %s.\nStop %s: %s\nYour settings: %s\n", l.Site, l.Reason, l.Stop, l.StopURL, l.SettingsURL)
+	fmt.Fprintf(&b, "\n-- \nYou get this mail from %s because %s.\n", l.Site, l.Reason)
+	if l.StopURL != "" {
+		fmt.Fprintf(&b, "Stop %s: %s\n", l.Stop, l.StopURL)
+	}
+	fmt.Fprintf(&b, "Your settings: %s\n", l.SettingsURL)
 	return b.String()
 }
 

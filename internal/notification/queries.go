@@ -38,19 +38,29 @@ select s.namespace_id, s.project_id, s.level, ` + email + from + `
 where s.user_id = $1 and num_nonnulls(s.namespace_id, s.project_id) = 1 and (s.level <> 'global' or s.address is not null) order by s.id desc limit $2`
 
 // sqlResolve reads what the people $1 chose along the way to the project $2. Each setting is found by an index of one person in one place: it costs
-// what these people are, whatever others chose. There is a row without a setting for whoever chose nothing.
-const sqlResolve = `
+// what these people are, whatever others chose. There is a row without a setting for whoever chose nothing. sqlResolveInGroup does so on the way to
+// a group.
+const (
+	sqlResolve = resolved + `from projects p join namespaces n on n.id = p.namespace_id
+` + onTheWay + `
+	union all
+	select g.level, g.events_set, g.events_on, g.address, 100 from notification_settings g where g.project_id = p.id and g.user_id = u.id
+) s on true` + secondary + `
+where p.id = $2 order by u.id, s.place desc`
+	sqlResolveInGroup = resolved + `from namespaces n
+` + onTheWay + `
+) s on true` + secondary + `
+where n.id = $2 order by u.id, s.place desc`
+
+	resolved = `
 select u.id as user_id, u.email as "primary", s.place, coalesce(s.level, 'global') as level, coalesce(s.events_set, 0) as events_set,
 	coalesce(s.events_on, 0) as events_on, ` + email + `
-from projects p join namespaces n on n.id = p.namespace_id
-cross join unnest($1::bigint[]) as asked(id) join users u on u.id = asked.id
+`
+	onTheWay = `cross join unnest($1::bigint[]) as asked(id) join users u on u.id = asked.id
 left join lateral (
 	select g.level, g.events_set, g.events_on, g.address, 0 as place from notification_settings g
 	where g.user_id = u.id and g.namespace_id is null and g.project_id is null
 	union all
 	select g.level, g.events_set, g.events_on, g.address, l.place from unnest(n.lineage) with ordinality as l(id, place)
-	join notification_settings g on g.namespace_id = l.id and g.user_id = u.id
-	union all
-	select g.level, g.events_set, g.events_on, g.address, 100 from notification_settings g where g.project_id = p.id and g.user_id = u.id
-) s on true` + secondary + `
-where p.id = $2 order by u.id, s.place desc`
+	join notification_settings g on g.namespace_id = l.id and g.user_id = u.id`
+)

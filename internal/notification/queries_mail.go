@@ -20,7 +20,7 @@ select id, event, project_id, issue_id, note_id, pipeline_id, by_id, people, eve
 	// Whether somebody can be mailed at all: bots read no mail, and who is not let in is told nothing.
 	sqlMailable = `
 select ` + user.StandingColumns + ` from users u
-where u.id = any($1::bigint[]) and u.removal is null and u.state = 'active' and u.kind = 'human' and u.confirmed_at is not null order by u.id`
+where u.id = any($1::bigint[]) and ` + mailable + ` order by u.id`
 
 	// The status that the last pipeline of a branch had which came to an end before the pipeline $1 began.
 	sqlStatusBefore = `
@@ -28,6 +28,9 @@ select b.status from pipelines p cross join lateral (
 	select o.id, o.status from pipelines o where o.project_id = p.project_id and o.ref = p.ref and o.tag = p.tag and o.id < p.id order by o.id desc limit 20
 ) b where p.id = $1 and b.status in ('success', 'failed') order by b.id desc limit 1`
 )
+
+// mailable is the condition that an account called u can be mailed.
+const mailable = `u.removal is null and u.state = 'active' and u.kind = 'human' and u.confirmed_at is not null`
 
 // hearing is the condition that a setting called s brings mails about what its person takes no part in.
 const hearing = `s.level in ('watch', 'custom')`
@@ -75,13 +78,19 @@ select c.user_id, bool_or(c.part) as participates from (` + watchers + `
 ) c group by c.user_id order by c.user_id limit $3`
 
 	sqlQueue = `
-insert into mails (user_id, participates, mentioned, thread, thread_id, project_id, event, note_id, by_id, detail, happened_at, created_at)
-select a.id, a.part, a.named, $4, $5, $6, $7, $8, $9, $10, $11, $12 from unnest($1::bigint[], $2::boolean[], $3::boolean[]) as a(id, part, named)`
+insert into mails (user_id, participates, mentioned, thread, thread_id, project_id, event, note_id, by_id, detail, happened_at, created_at, subject_id)
+select a.id, a.part, a.named, $4, $5, nullif($6::bigint, 0), $7, $8, $9, $10, $11, $12, a.subject
+from unnest($1::bigint[], $2::boolean[], $3::boolean[], $13::bigint[]) as a(id, part, named, subject)`
+
+	// How many mails $1 caused in the hour $2, with $3 more.
+	sqlCaused = `
+insert into mail_authors as a (by_id, hour, mails) values ($1, $2, $3)
+on conflict (by_id, hour) do update set mails = a.mails + $3 returning mails`
 )
 
 const (
 	sqlWaiting = `
-select id, project_id, event, note_id, by_id, participates, mentioned, detail, happened_at, created_at, mail_id, claimed_until, attempts
+select id, coalesce(project_id, 0) as project_id, subject_id, event, note_id, by_id, participates, mentioned, detail, happened_at, created_at, mail_id, claimed_until, attempts
 from mails where user_id = $1 and thread = $2 and thread_id = $3 and failed_at is null order by id limit $4 for update`
 	sqlClaim   = `update mails set mail_id = $2, claimed_until = $3 where id = any($1::bigint[])`
 	sqlBegin   = `update mails set attempts = attempts + 1 where id = any($1::bigint[]) and mail_id = $2 and failed_at is null`
@@ -101,6 +110,13 @@ update mails set failed_at = $2, failure = 'no job sent it' where id in (select 
 delete from mail_counts c using (select user_id, by_id, hour from mail_counts where hour < $1 order by hour limit $2) o
 where c.user_id = o.user_id and c.by_id = o.by_id and c.hour = o.hour`
 
+	sqlForgetAuthors = `
+delete from mail_authors a using (select by_id, hour from mail_authors where hour < $1 order by hour limit $2) o
+where a.by_id = o.by_id and a.hour = o.hour`
+	sqlForgetReminders = `
+delete from mail_reminders r using (select kind, subject_id, day from mail_reminders where day < $1::date order by day limit $2) o
+where r.kind = o.kind and r.subject_id = o.subject_id and r.day = o.day`
+
 	sqlFailed = `select count(*) from (select 1 from mails where user_id = $1 and failed_at is not null limit $2) f`
 
 	sqlRefuse = `
@@ -114,4 +130,48 @@ on conflict (address) do update set answer = $2, refused_at = $3`
 	// What somebody declined that has no page of its own to change that.
 	sqlDeclinedBy = `select kind, subject_id from unsubscriptions where user_id = $1 and kind in ('pipelines', 'project') order by kind, subject_id limit $2`
 	sqlAddresses  = `select c.address from email_claims c where c.user_id = $1 order by c.address limit 200`
+)
+
+// silenced is the condition that a group called n, or one above it, has its mails turned off.
+const silenced = `exists (select 1 from namespaces a where a.id = any(n.lineage) and coalesce((a.settings->>'emails_disabled')::boolean, false))`
+
+const (
+	sqlSilentProject = `
+select exists (select 1 from projects p join namespaces n on n.id = p.namespace_id
+	where p.id = $1 and (coalesce((p.settings->>'emails_disabled')::boolean, false) or ` + silenced + `))`
+	sqlSilentGroup = `select exists (select 1 from namespaces n where n.id = $1 and ` + silenced + `)`
+)
+
+// Those who decide about access requests to the project or group $1 with the role $3 on the day $2: the $4 seen last of the members of the place itself
+// or, where it has none, of the nearest group above. Of a place with very many, some are looked at.
+const (
+	sqlApproversOfProject = `with ` + line + `, found as (
+	(select 100 as depth, m.user_id from members m where m.project_id = $1 and ` + deciding + ` order by m.user_id limit 1000)
+	union all ` + decidingAbove + `)` + seenLast
+	sqlApproversOfGroup = `with line as (select n.lineage as groups, n.owner_id from namespaces n where n.id = $1), found as (
+	` + decidingAbove + `)` + seenLast
+
+	deciding      = `m.requested_at is null and m.user_id is not null and m.access_level >= $3 and (m.expires_at is null or m.expires_at > $2::date)`
+	decidingAbove = `(select l.depth, x.user_id from line, unnest(line.groups) with ordinality as l(id, depth) cross join lateral (
+		select m.user_id from members m where m.namespace_id = l.id and ` + deciding + ` order by m.user_id limit 1000) x)
+	union all (select 0, line.owner_id from line where line.owner_id is not null)`
+	seenLast = `, able as (select f.depth, u.id, u.last_activity_on from found f join users u on u.id = f.user_id and ` + mailable + `)
+select id from able where depth = (select max(depth) from able) order by last_activity_on desc nulls last, id limit $4`
+
+	sqlAsksProject = `select exists (select 1 from members where project_id = $1 and user_id = $2 and requested_at is not null)`
+	sqlAsksGroup   = `select exists (select 1 from members where namespace_id = $1 and user_id = $2 and requested_at is not null)`
+)
+
+const (
+	sqlDueOn = `
+select id, project_id, author_id from issues where not closed and due_date = $1 and id > $2 order by id limit $3`
+	sqlExpiring = `
+select t.id, t.user_id, t.expires_at from personal_access_tokens t join users u on u.id = t.user_id and ` + mailable + `
+where t.revoked_at is null and not t.impersonation and t.expires_at <= $1 and (t.expires_at, t.id) > ($2, $3) order by t.expires_at, t.id limit $4`
+	// Which of some things nobody was reminded of yet.
+	sqlRemind = `
+insert into mail_reminders (kind, subject_id, day) select $1, a.id, a.day from unnest($2::bigint[], $3::date[]) as a(id, day)
+on conflict do nothing returning subject_id`
+	sqlToken = `
+select name, expires_at from personal_access_tokens where id = $1 and user_id = $2 and revoked_at is null and expires_at > $3 and not impersonation`
 )

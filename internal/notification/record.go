@@ -45,7 +45,11 @@ func (s *Service) record(ctx context.Context, tx pgx.Tx, h happening) error {
 	if err != nil {
 		return err
 	}
-	return s.deps.Queue.Insert(ctx, tx, SpreadArgs{EventID: h.ID})
+	args := SpreadArgs{EventID: h.ID}
+	if by := h.cause(); by != nil {
+		args.ByID = *by
+	}
+	return s.deps.Queue.Insert(ctx, tx, args)
 }
 
 // OnIssue records that an issue is new, or was closed, reopened or given to others.
@@ -139,7 +143,7 @@ func (s *Service) OnPipeline(ctx context.Context, tx pgx.Tx, e pipeline.Pipeline
 	})
 }
 
-// OnProject records that a project was moved to another group.
+// OnProject records that a project was moved to another group. From where is not told: whoever reads it now may not have been meant to know that.
 func (s *Service) OnProject(ctx context.Context, tx pgx.Tx, e project.Event) error {
 	if e.Action != project.Moved {
 		return nil
@@ -147,9 +151,6 @@ func (s *Service) OnProject(ctx context.Context, tx pgx.Tx, e project.Event) err
 	h := happening{Event: MovedProject.Name(), ProjectID: e.Project.ID, Everyone: true, HappenedAt: s.deps.Clock.Now()}
 	if e.By.SignedIn() {
 		h.ByID = new(e.By.ID())
-	}
-	if e.Change != nil {
-		h.Detail = new(cut(e.Change.From, maxDetail))
 	}
 	return s.record(ctx, tx, h)
 }

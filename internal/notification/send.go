@@ -25,7 +25,8 @@ const (
 // item is one thing that a person is to be mailed about.
 type item struct {
 	ID           int64
-	ProjectID    int64
+	ProjectID    int64  // 0: of none
+	SubjectID    *int64 // what else it is about
 	Event        string
 	NoteID       *int64
 	ByID         *int64

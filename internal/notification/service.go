@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,6 +27,7 @@ import (
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
+	"stithy/internal/setting"
 	"stithy/internal/token"
 	"stithy/internal/user"
 )
@@ -44,6 +46,7 @@ type Deps struct {
 	Notes       *note.Service
 	Pipelines   *pipeline.Service
 	Markdown    *markdown.Service
+	Settings    *setting.Service
 	Mail        *mail.Sender
 	Clock       clock.Clock
 	Log         *slog.Logger
@@ -52,7 +55,10 @@ type Deps struct {
 }
 
 // Service is the use cases of notification settings.
-type Service struct{ deps Deps }
+type Service struct {
+	deps    Deps
+	dropped atomic.Int64 // mails that one account caused too many of
+}
 
 // New puts the room together.
 func New(d Deps) *Service { return &Service{deps: deps.Complete(d)} }
@@ -191,11 +197,12 @@ func (s *Service) Own(ctx context.Context, by access.Actor, most int) ([]Place, 
 // Resolve says what holds for some people in a project, by their ids. Whoever does not exist is left out, and so is everybody if the project does
 // not.
 func (s *Service) Resolve(ctx context.Context, projectID int64, userIDs []int64) (map[int64]Resolved, error) {
-	return resolveIn(ctx, s.deps.DB, projectID, userIDs)
+	return resolveIn(ctx, s.deps.DB, sqlResolve, projectID, userIDs)
 }
 
-func resolveIn(ctx context.Context, q postgres.Querier, projectID int64, userIDs []int64) (map[int64]Resolved, error) {
-	rows, err := postgres.All[resolveRow](ctx, q, sqlResolve, userIDs, projectID)
+// resolveIn does so in a project or a group, as the statement says.
+func resolveIn(ctx context.Context, q postgres.Querier, sql string, placeID int64, userIDs []int64) (map[int64]Resolved, error) {
+	rows, err := postgres.All[resolveRow](ctx, q, sql, userIDs, placeID)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package notification
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -26,7 +27,15 @@ const (
 	ofIssue    thread = "issue"
 	ofPipeline thread = "pipeline"
 	ofProject  thread = "project"
+
+	// To one person each, about themselves or what they look after. Nobody subscribes to these.
+	ofProjectAccess thread = "project_access"
+	ofGroupAccess   thread = "group_access"
+	ofAccount       thread = "account"
 )
+
+// declines reports whether somebody can decline the mails of a thread by a link in them.
+func (t thread) declines() bool { return t == ofIssue || t == ofPipeline || t == ofProject }
 
 // subject is what somebody declines who wants no more mails of a thread.
 func (t thread) subject() subscription.Kind {
@@ -59,6 +68,14 @@ func (h *happening) thread() (thread, int64) {
 	}
 }
 
+// cause is who is answerable for how many mails follow: the author, who started a pipeline, who wrote an issue that is due. Nil: the instance.
+func (h *happening) cause() *int64 {
+	if h.PipelineID != nil && len(h.People) == 1 {
+		return &h.People[0]
+	}
+	return h.ByID
+}
+
 // names reports whether a person is named by what happened, or given an issue by it. Nobody is named by a pipeline.
 func (h *happening) names(userID int64) bool {
 	return h.IssueID != nil && slices.Contains(h.People, userID)
@@ -67,6 +84,9 @@ func (h *happening) names(userID int64) bool {
 const (
 	spreadPage = 500         // people who are asked at a time
 	window     = time.Minute // in which what happens to an issue goes into one mail
+
+	// mostCaused is how many mails one person causes within an hour, to whomever: a fifth of the 100,000 that an instance is built to send.
+	mostCaused = 20_000
 )
 
 // candidate is somebody who may want to be told.
@@ -124,35 +144,84 @@ func (s *Service) spreadPart(ctx context.Context, h *happening) error {
 	})
 }
 
-// queue leaves a mail for each of some people, in the order of their ids, and a job for each. What is many goes after what is few.
+// queue leaves a mail for each of some people, and a job for each. What is many goes after what is few.
 func (s *Service) queue(ctx context.Context, tx pgx.Tx, h *happening, all []candidate) error {
-	if len(all) == 0 {
-		return nil
-	}
 	of, id := h.thread()
-	now := s.deps.Clock.Now()
 	var options []jobqueue.Option
 	if of == ofIssue {
-		options = append(options, jobqueue.At(now.Add(window)))
+		options = append(options, jobqueue.At(s.deps.Clock.Now().Add(window)))
 	}
 	if h.Reached > 0 || len(all) == spreadPage {
 		options = append(options, jobqueue.Bulk())
 	}
-	options = append(options, jobqueue.Unique())
+	return s.put(ctx, tx, of, id, h, all, nil, options...)
+}
+
+// put leaves mails of a thread, in the order of the ids of their readers, as far as whoever caused them may cause more. Each may be about a subject.
+func (s *Service) put(
+	ctx context.Context, tx pgx.Tx, of thread, id int64, h *happening, all []candidate, subjects []int64, options ...jobqueue.Option,
+) error {
+	all, err := s.allowed(ctx, tx, h, all)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	now := s.deps.Clock.Now()
+	by := h.ByID
+	if h.Event == IssueDue.Name() {
+		by = nil // nobody did anything
+	}
 	ids, parts, named := make([]int64, len(all)), make([]bool, len(all)), make([]bool, len(all))
 	for n, c := range all {
 		ids[n], parts[n], named[n] = c.UserID, c.Participates, h.names(c.UserID)
 	}
-	if _, err := tx.Exec(ctx, sqlQueue, ids, parts, named, of, id, h.ProjectID, h.Event, h.NoteID, h.ByID, h.Detail, h.HappenedAt, now); err != nil {
+	_, err = tx.Exec(ctx, sqlQueue, ids, parts, named, of, id, h.ProjectID, h.Event, h.NoteID, by, h.Detail, h.HappenedAt, now, subjects)
+	if err != nil {
 		return err
 	}
-	for _, to := range ids {
-		if err := s.deps.Queue.Insert(ctx, tx, MailArgs{UserID: to, Thread: of, ThreadID: id}, options...); err != nil {
+	for _, to := range slices.Compact(ids) {
+		if err := s.deps.Queue.Insert(ctx, tx, MailArgs{UserID: to, Thread: of, ThreadID: id}, append(options, jobqueue.Unique())...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// allowed are those of some people who are still mailed because of somebody within the hour, in their order. When there are too many, those go first
+// whom it concerns by name, then those who take part.
+func (s *Service) allowed(ctx context.Context, tx pgx.Tx, h *happening, all []candidate) ([]candidate, error) {
+	by := h.cause()
+	if by == nil || len(all) == 0 {
+		return all, nil
+	}
+	caused, err := postgres.Value[int64](ctx, tx, sqlCaused, *by, s.deps.Clock.Now().UTC().Truncate(time.Hour), len(all))
+	if err != nil {
+		return nil, err
+	}
+	dropped := int(min(max(caused-mostCaused, 0), int64(len(all))))
+	if dropped == 0 {
+		return all, nil
+	}
+	s.dropped.Add(int64(dropped))
+	s.deps.Log.WarnContext(ctx, "mails were dropped: one account caused too many within an hour", "by_id", *by, "project_id", h.ProjectID, "dropped", dropped)
+	rank := func(c candidate) int {
+		switch {
+		case h.names(c.UserID):
+			return 0
+		case c.Participates:
+			return 1
+		default:
+			return 2
+		}
+	}
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b candidate) int { return rank(a) - rank(b) })
+	all = all[:len(all)-dropped]
+	slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(a.UserID, b.UserID) })
+	return all, nil
+}
+
+// Dropped is how many mails this process dropped because one account caused too many.
+func (s *Service) Dropped() int64 { return s.dropped.Load() }
 
 // candidates are the next people to ask, in the order of their ids.
 func (s *Service) candidates(ctx context.Context, h *happening) ([]candidate, error) {
@@ -175,7 +244,7 @@ func (s *Service) today() time.Time { return s.deps.Clock.Now().UTC() }
 func (s *Service) wanting(ctx context.Context, h *happening, found []candidate) ([]candidate, error) {
 	ids := make([]int64, 0, len(found))
 	for _, c := range found {
-		if h.ByID == nil || c.UserID != *h.ByID {
+		if h.ByID == nil || c.UserID != *h.ByID || h.Event == IssueDue.Name() {
 			ids = append(ids, c.UserID)
 		}
 	}
@@ -227,6 +296,9 @@ func (s *Service) fixed(ctx context.Context, h *happening, event Event) (Event, 
 func (s *Service) readers(ctx context.Context, h *happening, ids []int64) ([]int64, error) {
 	if len(ids) == 0 {
 		return nil, nil
+	}
+	if silent, err := postgres.Value[bool](ctx, s.deps.DB, sqlSilentProject, h.ProjectID); err != nil || silent {
+		return nil, err
 	}
 	may, p, err := s.readable(ctx, h)
 	if may == nil || err != nil {
