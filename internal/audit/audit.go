@@ -38,6 +38,7 @@ type Event struct {
 	TargetDetails string
 	IPAddress     *string `db:"ip_address"`
 	Details       json.RawMessage
+	TopID         *int64 // the group at the top of where it happened, as it stood then; nil of what is in none, and of rows that an earlier release wrote
 	MAC           []byte `db:"mac"` // nil of rows that an earlier release wrote
 }
 

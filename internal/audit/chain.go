@@ -45,8 +45,14 @@ func (e Event) content() []byte {
 	if e.IPAddress != nil {
 		address = append([]byte{1}, *e.IPAddress...)
 	}
-	return digest([]byte("stithy audit event 1"), []byte(e.EventType), number(e.AuthorID), []byte(e.AuthorName), []byte(e.EntityPath), []byte(e.TargetType),
-		target, []byte(e.TargetDetails), address, canonical(e.Details))
+	parts := [][]byte{
+		[]byte("stithy audit event 1"), []byte(e.EventType), number(e.AuthorID), []byte(e.AuthorName), []byte(e.EntityPath), []byte(e.TargetType),
+		target, []byte(e.TargetDetails), address, canonical(e.Details),
+	}
+	if e.TopID != nil { // rows of earlier releases have none, and are sealed without
+		parts = append(parts, number(*e.TopID))
+	}
+	return digest(parts...)
 }
 
 // canonical writes JSON in the one way that does not depend on who kept it.

@@ -38,6 +38,7 @@ type Destination struct {
 	Reason      string // of the last failure, in words
 	RetryAt     *time.Time
 	Dropped     int64 // dead letters that there was no room for
+	RetriedAt   *time.Time
 }
 
 // Draft is what people say of a destination.
@@ -68,6 +69,7 @@ const (
 	mostTypes        = 100
 	tokenBytes       = 32
 	behindBlocks     = 10
+	retryPause       = time.Minute // between two wishes that a destination be tried again
 )
 
 // MayStream says whether somebody manages the destinations of a group, or of the instance when of is nil. It is what endpoints and pages are admitted
@@ -242,7 +244,7 @@ func (s *Service) ChangeDestination(
 		if d, err = postgres.One[Destination](ctx, tx, sqlDestination, id, namespace); err != nil {
 			return err
 		}
-		if err := s.deps.Queue.Insert(ctx, tx, DeliverArgs{DestinationID: id}, jobqueue.Unique()); err != nil {
+		if err := s.deps.Queue.Insert(ctx, tx, d.deliver(), jobqueue.Unique()); err != nil {
 			return err
 		}
 		return s.deps.Bus.Publish(ctx, tx, DestinationEvent{
@@ -295,7 +297,8 @@ func (s *Service) RemoveDestination(ctx context.Context, by access.Actor, of *ow
 	})
 }
 
-// RetryDestination has all dead letters of a destination sent once more, and what is behind sent at once.
+// RetryDestination has all dead letters of a destination sent once more, and what is behind sent at once. It may be asked for once a minute: each
+// wish is a row of the trail and a call to the receiver.
 func (s *Service) RetryDestination(ctx context.Context, by access.Actor, of *owner.Owner, id int64) error {
 	namespace, in, err := s.streamOf(by, of)
 	if err != nil {
@@ -306,12 +309,17 @@ func (s *Service) RetryDestination(ctx context.Context, by access.Actor, of *own
 		if err != nil {
 			return err
 		}
-		for _, sql := range []string{sqlTryAtOnce, sqlSendAgain} {
-			if _, err := tx.Exec(ctx, sql, id); err != nil {
-				return err
-			}
+		now := s.deps.Clock.Now()
+		if d.RetriedAt != nil && now.Before(d.RetriedAt.Add(retryPause)) {
+			return &fault.Error{Kind: fault.TooMany, Subject: "retry of a destination"}
 		}
-		if err := s.deps.Queue.Insert(ctx, tx, DeliverArgs{DestinationID: id}, jobqueue.Unique()); err != nil {
+		if _, err := tx.Exec(ctx, sqlTryAtOnce, id, now); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlSendAgain, id); err != nil {
+			return err
+		}
+		if err := s.deps.Queue.Insert(ctx, tx, d.deliver(), jobqueue.Unique()); err != nil {
 			return err
 		}
 		return s.deps.Bus.Publish(ctx, tx, DestinationEvent{Action: DestinationRetried, By: by, In: in, ID: id, Name: d.Name})
@@ -329,17 +337,10 @@ func (s *Service) Letters(ctx context.Context, d Destination, most int) (letters
 
 // BehindOf is what a destination has not been sent yet, as far as it is counted.
 func (s *Service) BehindOf(ctx context.Context, d Destination) (Behind, error) {
-	path, err := s.pathOf(ctx, d)
-	if err != nil {
-		return Behind{}, err
-	}
-	return postgres.One[Behind](ctx, s.deps.DB, sqlBehind, d.NamespaceID, path, texts(d.EventTypes), d.Block, d.Position, behindBlocks)
+	return postgres.One[Behind](ctx, s.deps.DB, sqlBehind, d.NamespaceID, texts(d.EventTypes), d.Block, d.Position, behindBlocks)
 }
 
-// pathOf is the path of the group of a destination.
-func (s *Service) pathOf(ctx context.Context, d Destination) (string, error) {
-	if d.NamespaceID == nil {
-		return "", nil
-	}
-	return postgres.Value[string](ctx, s.deps.DB, sqlPathOf, *d.NamespaceID)
+// deliver is the job of a destination.
+func (d Destination) deliver() DeliverArgs {
+	return DeliverArgs{DestinationID: d.ID, Group: d.NamespaceID != nil}
 }

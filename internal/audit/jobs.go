@@ -22,16 +22,25 @@ func (SealArgs) Kind() string { return "audit_seal" }
 // DeliverArgs asks to send a destination what it has not been sent yet.
 type DeliverArgs struct {
 	DestinationID int64 `json:"destination_id"`
+	Group         bool  `json:"group,omitempty"` // it is one of a group
 }
 
 // Kind names the job.
 func (DeliverArgs) Kind() string { return "audit_deliver" }
 
-// deliverShare is one for all destinations: however slow they are, half of the workers go on with mails.
-const deliverShare = -1
+// Shares of the workers that send to destinations: those of all groups leave half of them to those of the instance, and the other way round.
+const (
+	instanceShare = -1
+	groupsShare   = -2
+)
 
 // Apart sets the job apart: the receiver decides how long it takes.
-func (DeliverArgs) Apart() (queue string, share int64) { return jobqueue.Mails, deliverShare }
+func (a DeliverArgs) Apart() (queue string, share int64) {
+	if a.Group {
+		return jobqueue.Streams, groupsShare
+	}
+	return jobqueue.Streams, instanceShare
+}
 
 // Register adds the room's workers.
 func (s *Service) Register(r *jobqueue.Registry) {

@@ -2,14 +2,16 @@ package audit
 
 // destinationColumns are those of Destination, from a table called d.
 const destinationColumns = `d.id, d.namespace_id, d.name, d.url, d.sealed_token, d.event_types, d.active, d.created_at, d.updated_at, d.block, d.position, d.sent_at,
-	d.failures, d.failed_at, d.reason, d.retry_at, d.dropped`
+	d.failures, d.failed_at, d.reason, d.retry_at, d.dropped, d.retried_at`
 
-// inTree keeps events e to those of a group, $1, with everything in it, or to all where that is null. What is gone by now is known by the path
-// that it had below that of the group, $2.
-const inTree = `($1::bigint is null or n.lineage[1] = $1
-	or (n.id is null and e.entity_type in ('Group', 'Project') and starts_with(e.entity_path, $2::text || '/')))`
+// inTree keeps events e to those that happened in a group, $1, with everything that was in it then, or to all where that is null. Those of an earlier
+// release, which did not note that, are where their entity is now.
+const inTree = `($1::bigint is null or e.top_id = $1 or (e.top_id is null and n.lineage[1] = $1))`
 
-// withPlace finds where the entity of an event stands.
+// atTop is the condition that a destination d is of the instance, or of a group that stands at the top.
+const atTop = `(d.namespace_id is null or exists (select 1 from namespaces n where n.id = d.namespace_id and n.parent_id is null))`
+
+// withPlace finds where the entity of an event of an earlier release stands.
 const withPlace = `left join projects p on e.entity_type = 'Project' and p.id = e.entity_id
 left join namespaces n on n.id = case e.entity_type when 'Group' then e.entity_id when 'Project' then p.namespace_id end`
 
@@ -34,7 +36,7 @@ update audit_event_destinations set name = $2, url = $3, sealed_token = $4, even
 	lease = null, leased_until = null
 where id = $1`
 	sqlRemoveDestination = `delete from audit_event_destinations where id = $1`
-	sqlTryAtOnce         = `update audit_event_destinations set failures = 0, retry_at = null where id = $1`
+	sqlTryAtOnce         = `update audit_event_destinations set failures = 0, retry_at = null, retried_at = $2 where id = $1`
 	sqlSendAgain         = `update audit_event_dead_letters set again = true where destination_id = $1`
 	sqlCountLetters      = `select count(*) from audit_event_dead_letters where destination_id = $1`
 	sqlLetters           = `
@@ -42,26 +44,26 @@ select event_id, failed_at, reason, again from audit_event_dead_letters where de
 
 	// Destinations for which there is something to do.
 	sqlDue = `
-select d.id from audit_event_destinations d
-where d.active and (d.retry_at is null or d.retry_at <= $1) and (d.leased_until is null or d.leased_until <= $1) and (
+select d.id, d.namespace_id, d.failures from audit_event_destinations d
+where d.active and ` + atTop + ` and (d.retry_at is null or d.retry_at <= $1) and (d.leased_until is null or d.leased_until <= $1) and (
 	exists (select 1 from audit_blocks b where b.number > d.block)
 	or exists (select 1 from audit_blocks b where b.number = d.block and cardinality(b.event_ids) > d.position)
 	or exists (select 1 from audit_event_dead_letters l where l.destination_id = d.id and l.again))
 order by d.id limit 10000`
 	sqlTakeLease = `
 update audit_event_destinations d set lease = $2, leased_until = $4
-where d.id = $1 and d.active and (d.retry_at is null or d.retry_at <= $3) and (d.leased_until is null or d.leased_until <= $3)
+where d.id = $1 and d.active and ` + atTop + ` and (d.retry_at is null or d.retry_at <= $3) and (d.leased_until is null or d.leased_until <= $3)
 returning ` + destinationColumns
-	sqlEndLease = `update audit_event_destinations set lease = null, leased_until = null where id = $1 and lease = $2`
+	sqlKeepLease = `update audit_event_destinations set leased_until = $3 where id = $1 and lease = $2`
+	sqlEndLease  = `update audit_event_destinations set lease = null, leased_until = null where id = $1 and lease = $2`
 
 	sqlBlock        = `select number, month, event_ids from audit_blocks where number = $1`
 	sqlHasBlock     = `select exists (select 1 from audit_blocks where number = $1)`
 	sqlStreamEvents = `
 select ` + columns + ` from audit_events e
 ` + withPlace + `
-where ` + inTree + ` and e.id = any($3::bigint[]) and e.created_at >= $4 and e.created_at < $5
-	and (cardinality($6::text[]) = 0 or e.event_type = any($6::text[])) order by e.id limit 1000`
-	sqlPathOf = `select full_path from namespaces where id = $1`
+where ` + inTree + ` and e.id = any($2::bigint[]) and e.created_at >= $3 and e.created_at < $4
+	and (cardinality($5::text[]) = 0 or e.event_type = any($5::text[])) order by e.id limit 1000`
 
 	sqlSent = `
 update audit_event_destinations set block = $3, position = $4, retry_at = null, leased_until = $7,
@@ -90,11 +92,11 @@ update audit_event_dead_letters set again = false, failed_at = $3, reason = $4 w
 	// What is behind, among the next blocks.
 	sqlBehind = `
 select count(*) as count, min(e.created_at) as since,
-	coalesce((select max(number) from audit_blocks), 0) >= $4 + $6 as more
-from (select number, month, event_ids from audit_blocks where number >= $4 order by number limit $6) b
-cross join lateral unnest(case when b.number = $4 then b.event_ids[$5 + 1 :] else b.event_ids end) u(event_id)
+	coalesce((select max(number) from audit_blocks), 0) >= $3 + $5 as more
+from (select number, month, event_ids from audit_blocks where number >= $3 order by number limit $5) b
+cross join lateral unnest(case when b.number = $3 then b.event_ids[$4 + 1 :] else b.event_ids end) u(event_id)
 join audit_events e on e.id = u.event_id and e.created_at >= b.month::timestamp at time zone 'UTC'
 	and e.created_at < (b.month + interval '1 month')::timestamp at time zone 'UTC'
 ` + withPlace + `
-where ` + inTree + ` and (cardinality($3::text[]) = 0 or e.event_type = any($3::text[]))`
+where ` + inTree + ` and (cardinality($2::text[]) = 0 or e.event_type = any($2::text[]))`
 )

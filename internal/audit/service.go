@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -50,12 +51,20 @@ func (s *Service) Record(ctx context.Context, tx pgx.Tx, e bus.Event) error {
 	if err != nil {
 		return err
 	}
-	if r.ID, err = postgres.Value[int64](ctx, tx, sqlNextID); err != nil {
+	if err := tx.QueryRow(ctx, sqlNextID, r.EntityType, r.EntityID, above(r.EntityPath)).Scan(&r.ID, &r.TopID); err != nil {
 		return err
 	}
 	_, err = tx.Exec(ctx, sqlInsert, r.ID, r.CreatedAt, r.EventType, r.AuthorID, r.AuthorName, r.EntityType, r.EntityID,
-		r.EntityPath, r.TargetType, r.TargetID, r.TargetDetails, r.IPAddress, r.Details, s.sign(ofEvent, r.whole()))
+		r.EntityPath, r.TargetType, r.TargetID, r.TargetDetails, r.IPAddress, r.Details, s.sign(ofEvent, r.whole()), r.TopID)
 	return err
+}
+
+// above is the path of the group at the top of what stands in one, else empty.
+func above(path string) string {
+	if top, _, below := strings.Cut(path, "/"); below {
+		return strings.ToLower(top)
+	}
+	return ""
 }
 
 // Kept reports whether the instance shows its trail.

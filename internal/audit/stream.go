@@ -21,10 +21,10 @@ const (
 	streamBatch   = 100     // events of one request
 	streamBody    = 1 << 20 // bytes of it, unless one event is larger
 	streamTimeout = 15 * time.Second
-	streamLease   = 2 * time.Minute // more than one request and its note take
-	streamRounds  = 1_000           // of one job; the next goes on
-	streamTries   = 8               // until an event is given up
-	mostLetters   = 1_000           // of one destination
+	streamLease   = 2 * time.Minute  // more than one request and its note take
+	streamTurn    = 30 * time.Second // of one job; then others have theirs
+	streamTries   = 8                // until an event is given up
+	mostLetters   = 1_000            // of one destination
 )
 
 // pause is how long to wait after so many failures in a row: a minute, then twice as long each time, up to an hour.
@@ -38,13 +38,21 @@ func (s *Service) Stream(ctx context.Context) error {
 	if !s.Kept() {
 		return nil
 	}
-	due, err := postgres.Values[int64](ctx, s.deps.DB, sqlDue, s.deps.Clock.Now())
+	due, err := postgres.All[struct {
+		ID          int64
+		NamespaceID *int64
+		Failures    int
+	}](ctx, s.deps.DB, sqlDue, s.deps.Clock.Now())
 	if err != nil || len(due) == 0 {
 		return err
 	}
 	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		for _, id := range due {
-			if err := s.deps.Queue.Insert(ctx, tx, DeliverArgs{DestinationID: id}, jobqueue.Unique()); err != nil {
+		for _, d := range due {
+			options := []jobqueue.Option{jobqueue.Unique()}
+			if d.Failures > 0 {
+				options = append(options, jobqueue.Bulk()) // those that answer go first
+			}
+			if err := s.deps.Queue.Insert(ctx, tx, DeliverArgs{DestinationID: d.ID, Group: d.NamespaceID != nil}, options...); err != nil {
 				return err
 			}
 		}
@@ -58,12 +66,11 @@ type delivery struct {
 	Destination
 	lease  string
 	token  []byte
-	path   string // of the group
 	client caller
 }
 
-// Deliver sends a destination what it has not been sent yet, in the order of the blocks, until there is no more or something fails. One at a time
-// does so. What was sent and not noted, because the process ended in between, is sent again, under the same ids.
+// Deliver sends a destination what it has not been sent yet, in the order of the blocks, until there is no more, something fails or its turn is over:
+// then the next job waits behind those of other destinations. One at a time does so. What was sent and not noted, because the process ended in between, is sent again, under the same ids.
 func (s *Service) Deliver(ctx context.Context, id int64) error {
 	now := s.deps.Clock.Now()
 	d := &delivery{Service: s, lease: rand.Text(), client: s.deps.Outbound.Client(streamTimeout)}
@@ -80,22 +87,40 @@ func (s *Service) Deliver(ctx context.Context, id int64) error {
 	if d.token, err = s.deps.Box.Open(d.SealedToken, tokenPlace(id)); err != nil {
 		return err
 	}
-	if d.path, err = s.pathOf(ctx, d.Destination); err != nil {
-		return fmt.Errorf("delivering audit events: %w", err)
-	}
-	more := true
-	for range streamRounds {
-		if err = d.sendLetters(ctx); err == nil {
-			more, err = d.sendSome(ctx)
-		}
-		if err != nil || !more {
+	for more := true; more && err == nil; {
+		if !s.deps.Clock.Now().Before(now.Add(streamTurn)) {
+			err = d.yield(ctx)
 			break
 		}
+		more, err = d.round(ctx)
 	}
 	if err != nil && !errors.Is(err, errLeaseLost) && ctx.Err() == nil {
 		return fmt.Errorf("delivering audit events: %w", err)
 	}
 	return nil
+}
+
+// round sends some dead letters that somebody asked for, and the next events, and reports whether to go on at once.
+func (d *delivery) round(ctx context.Context) (more bool, err error) {
+	if err := d.note(ctx, sqlKeepLease, d.ID, d.lease, d.deps.Clock.Now().Add(streamLease)); err != nil {
+		return false, err
+	}
+	letters, err := d.sendLetters(ctx)
+	if err != nil {
+		return false, err
+	}
+	more, err = d.sendSome(ctx)
+	return more || letters, err
+}
+
+// yield ends a turn: the destination is free, and the next job for it goes after those of destinations that are quick.
+func (d *delivery) yield(ctx context.Context) error {
+	return d.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlEndLease, d.ID, d.lease); err != nil {
+			return err
+		}
+		return d.deps.Queue.Insert(ctx, tx, d.deliver(), jobqueue.Unique(), jobqueue.Bulk())
+	})
 }
 
 // sendSome sends the next events, notes what became of it, and reports whether to go on at once.
@@ -116,7 +141,7 @@ func (d *delivery) sendSome(ctx context.Context) (more bool, err error) {
 		return true, d.noteSent(ctx, d.Block+1, 0, false)
 	}
 	ids := b.EventIDs[d.Position:]
-	events, err := postgres.All[Event](ctx, d.deps.DB, sqlStreamEvents, d.NamespaceID, d.path, ids, b.Month, b.Month.AddDate(0, 1, 0), texts(d.EventTypes))
+	events, err := postgres.All[Event](ctx, d.deps.DB, sqlStreamEvents, d.NamespaceID, ids, b.Month, b.Month.AddDate(0, 1, 0), texts(d.EventTypes))
 	if err != nil {
 		return false, err
 	}
@@ -208,38 +233,35 @@ func (d *delivery) giveUp(ctx context.Context, event int64, position int, reason
 	return err
 }
 
-// sendLetters sends dead letters once more that somebody asked for.
-func (d *delivery) sendLetters(ctx context.Context) error {
-	for {
-		ids, err := postgres.Values[int64](ctx, d.deps.DB, sqlLettersAgain, d.ID, streamBatch)
-		if err != nil || len(ids) == 0 {
-			return err
-		}
-		events, err := postgres.All[Event](ctx, d.deps.DB, sqlEventsOf, ids)
+// sendLetters sends some dead letters once more that somebody asked for, and reports whether there may be more of them.
+func (d *delivery) sendLetters(ctx context.Context) (more bool, err error) {
+	ids, err := postgres.Values[int64](ctx, d.deps.DB, sqlLettersAgain, d.ID, streamBatch)
+	if err != nil || len(ids) == 0 {
+		return false, err
+	}
+	events, err := postgres.All[Event](ctx, d.deps.DB, sqlEventsOf, ids)
+	if err != nil {
+		return false, err
+	}
+	var bodies []json.RawMessage
+	for _, e := range events {
+		body, err := json.Marshal(d.wholeForm(e))
 		if err != nil {
-			return err
+			return false, err
 		}
-		var bodies []json.RawMessage
-		for _, e := range events {
-			body, err := json.Marshal(d.wholeForm(e))
-			if err != nil {
-				return err
+		bodies = append(bodies, body)
+	}
+	if len(bodies) > 0 { // else their month is gone
+		if failed := d.post(ctx, bodies, ids[0], ids[len(ids)-1]); failed != nil {
+			if ctx.Err() != nil {
+				return false, ctx.Err()
 			}
-			bodies = append(bodies, body)
-		}
-		if len(bodies) > 0 { // else their month is gone
-			if failed := d.post(ctx, bodies, ids[0], ids[len(ids)-1]); failed != nil {
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				_, err := d.deps.DB.Exec(ctx, sqlLettersFailed, d.ID, ids, d.deps.Clock.Now(), inWords(failed))
-				return err
-			}
-		}
-		if _, err := d.deps.DB.Exec(ctx, sqlLettersSent, d.ID, ids); err != nil {
-			return err
+			_, err := d.deps.DB.Exec(ctx, sqlLettersFailed, d.ID, ids, d.deps.Clock.Now(), inWords(failed))
+			return false, err
 		}
 	}
+	_, err = d.deps.DB.Exec(ctx, sqlLettersSent, d.ID, ids)
+	return true, err
 }
 
 // inWords is why a request failed, as those read it who chose the address. It does not tell what a name resolves to.

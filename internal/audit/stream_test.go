@@ -556,3 +556,210 @@ func TestSealingHasWhatIsDueSent(t *testing.T) {
 		t.Errorf("%d jobs for destination %d", got-before, d.ID)
 	}
 }
+
+// What happened in a group is known by the group that it happened in, whatever is moved, renamed or taken over later.
+func TestPE14_AGroupIsSentWhatHappenedInItAndNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	r := newReceiver(t)
+	d := w.stream(t, w.people[access.Owner], w.ofHouse(), r, nil)
+	mine := func() []string {
+		return slices.DeleteFunc(r.took(), func(s string) bool { return !strings.HasPrefix(s, "own_") && !strings.HasPrefix(s, "other_") })
+	}
+	sent := func(what string, want ...string) {
+		t.Helper()
+		w.seal(t)
+		if err := w.Audit.Stream(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.deliver(t, d.ID)
+		if diff := cmp.Diff(want, mine()); diff != "" {
+			t.Errorf("%s: %s", what, diff)
+		}
+	}
+	other := grouptest.New(t, w.DB, grouptest.Named("other"), grouptest.Visible(access.Public))
+	do := func(path string, body object) {
+		t.Helper()
+		w.As(t, w.root).Do(t, "PUT", path, body).WantStatus(t, http.StatusOK)
+	}
+
+	// A project is transferred away: what happened before is the group's, what happens then is not.
+	w.record(t, w.root, w.ofProject(), "own_before_transfer")
+	do(fmt.Sprintf("/projects/%d/transfer", w.project.ID), object{"namespace": "other"})
+	moved := w.project.Entity()
+	w.record(t, w.root, bus.Entity{Kind: moved.Kind, ID: moved.ID, Path: "other/tool", Name: moved.Name}, "other_after_transfer")
+	w.record(t, w.root, moved, "other_under_the_old_path")
+	sent("transferred", "own_before_transfer")
+
+	// The group is renamed, and others come to stand where it was.
+	w.record(t, w.root, w.ofGroup(), "own_before_renaming")
+	do(fmt.Sprintf("/groups/%d", w.house.ID), object{"path": "home"})
+	do(fmt.Sprintf("/groups/%d", other.ID), object{"path": "house"})
+	w.record(t, w.root, bus.Entity{Kind: bus.OfGroup, ID: other.ID, Path: "house", Name: "other"}, "other_under_our_path")
+	w.record(t, w.root, bus.Entity{Kind: bus.OfGroup, ID: 987654, Path: "house/gone"}, "other_gone")
+	w.record(t, w.root, bus.Entity{Kind: bus.OfGroup, ID: 987655, Path: "home/gone"}, "own_gone")
+	sent("renamed", "own_before_transfer", "own_before_renaming", "own_gone")
+
+	// The group is moved below another: it is sent nothing, neither of itself nor of what it is part of now.
+	w.record(t, w.root, bus.Entity{Kind: bus.OfGroup, ID: w.house.ID, Path: "home"}, "own_before_moving")
+	w.exec(t, `update namespaces set parent_id = $2, lineage = array[$2, $1]::bigint[], full_path = 'house/home' where id = $1`, w.house.ID, other.ID)
+	w.record(t, w.root, bus.Entity{Kind: bus.OfGroup, ID: w.house.ID, Path: "house/home"}, "other_while_below")
+	w.exec(t, `delete from river_job`)
+	before := r.calls
+	sent("below another", "own_before_transfer", "own_before_renaming", "own_gone")
+	if r.calls != before {
+		t.Error("the receiver is called")
+	}
+	jobs, err := postgres.Value[int](t.Context(), w.DB, `select count(*) from river_job where kind = 'audit_deliver'`)
+	if err != nil || jobs > 0 {
+		t.Errorf("%d jobs, %v", jobs, err)
+	}
+
+	// It stands at the top again, and goes on where it was. What happened below another group is that group's.
+	w.exec(t, `update namespaces set parent_id = null, lineage = array[$1]::bigint[], full_path = 'home' where id = $1`, w.house.ID)
+	w.record(t, w.root, bus.Entity{Kind: bus.OfGroup, ID: w.house.ID, Path: "home"}, "own_again")
+	sent("at the top again", "own_before_transfer", "own_before_renaming", "own_gone", "own_before_moving", "own_again")
+	r.check(t)
+}
+
+func TestAnEventOfAnEarlierReleaseIsSentWhereItsEntityIs(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	r := newReceiver(t)
+	d := w.stream(t, w.people[access.Owner], w.ofHouse(), r, nil)
+	w.exec(t, `insert into audit_events (created_at, event_type, author_id, author_name, entity_type, entity_id, entity_path, target_type, target_details, details)
+		values ($1, 'old', 1, 'x', 'Project', $2, 'anywhere/tool', 'Project', 'tool', '{}')`, w.Now(), w.project.ID)
+	w.seal(t)
+	w.deliver(t, d.ID)
+	if got := r.took(); !slices.Contains(got, "old") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A slow receiver has its turn, and then others have theirs.
+func TestASlowDestinationYieldsToOthers(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	r := newReceiver(t)
+	d := w.stream(t, w.people[access.Owner], w.ofHouse(), r, nil)
+	for n := range 5 {
+		w.record(t, w.root, w.ofGroup(), fmt.Sprintf("event_%d", n))
+		w.seal(t) // a block of its own
+	}
+	w.exec(t, `delete from river_job`)
+	r.answering(func(http.ResponseWriter, *http.Request) bool { w.Turn(14 * time.Second); return true })
+	w.deliver(t, d.ID)
+	if got := r.took(); len(got) != 3 {
+		t.Errorf("it was sent %q in a turn of thirty seconds", got)
+	}
+	type waiting struct {
+		Queue    string
+		Priority int
+		Args     string
+	}
+	jobs, err := postgres.All[waiting](t.Context(), w.DB, `select queue, priority::int as priority, args::text as args from river_job where kind = 'audit_deliver'`)
+	if err != nil || len(jobs) != 1 || jobs[0].Queue != "streams" || jobs[0].Priority != 2 {
+		t.Fatalf("%+v, %v", jobs, err)
+	}
+	var args audit.DeliverArgs
+	if err := json.Unmarshal([]byte(jobs[0].Args), &args); err != nil {
+		t.Fatal(err)
+	}
+	if args != (audit.DeliverArgs{DestinationID: d.ID, Group: true}) {
+		t.Errorf("the next turn is %+v", args)
+	}
+	w.deliver(t, d.ID) // nobody holds it
+	if diff := cmp.Diff([]string{"event_0", "event_1", "event_2", "event_3", "event_4"}, r.took()); diff != "" {
+		t.Error(diff)
+	}
+	r.check(t)
+}
+
+func TestGroupsLeaveWorkersToTheInstance(t *testing.T) {
+	t.Parallel()
+	queue, ofGroups := audit.DeliverArgs{DestinationID: 1, Group: true}.Apart()
+	_, ofOtherGroups := audit.DeliverArgs{DestinationID: 2, Group: true}.Apart()
+	same, ofInstance := audit.DeliverArgs{DestinationID: 3}.Apart()
+	if queue != "streams" || same != queue || ofGroups != ofOtherGroups || ofGroups == ofInstance || ofGroups == 0 || ofInstance == 0 {
+		t.Errorf("%s %d, %s %d", queue, ofGroups, same, ofInstance)
+	}
+}
+
+func TestThoseThatFailGoAfterThoseThatAnswer(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	good, bad := newReceiver(t), newReceiver(t)
+	fine := w.stream(t, w.root, ofInstance, good, nil)
+	fails := w.stream(t, w.root, ofInstance, bad, nil)
+	w.record(t, w.root, w.ofGroup(), "first")
+	w.seal(t)
+	bad.answering(refuse(http.StatusGone))
+	w.deliver(t, fails.ID)
+	w.Turn(time.Hour)
+	w.exec(t, `delete from river_job`)
+	if err := w.Audit.Stream(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	order, err := postgres.Values[int64](t.Context(), w.DB, `select (args->>'destination_id')::bigint from river_job where kind = 'audit_deliver' order by priority`)
+	if diff := cmp.Diff([]int64{fine.ID, fails.ID}, order); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+func TestADestinationIsRetriedOnceAMinute(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	r := newReceiver(t)
+	d := w.stream(t, w.root, ofInstance, r, nil)
+	again := fmt.Sprintf("%s/%d/retry", ofInstance, d.ID)
+	trail := func() int {
+		n, err := postgres.Value[int](t.Context(), w.DB, `select count(*) from audit_events where event_type = 'retry_instance_event_streaming_destination'`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	w.As(t, w.root).Do(t, "POST", again, nil).WantStatus(t, http.StatusAccepted)
+	for range 3 {
+		w.As(t, w.root).Do(t, "POST", again, nil).WantStatus(t, http.StatusTooManyRequests)
+	}
+	if n := trail(); n != 1 {
+		t.Errorf("%d rows of the trail", n)
+	}
+	w.Turn(time.Minute)
+	w.As(t, w.root).Do(t, "POST", again, nil).WantStatus(t, http.StatusAccepted)
+	if n := trail(); n != 2 {
+		t.Errorf("%d rows of the trail", n)
+	}
+}
+
+// Letters that somebody asked for are sent in parts, and the destination stays in the hands of who sends them.
+func TestManyDeadLettersAreSentInPartsUnderTheLease(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	r := newReceiver(t)
+	d := w.stream(t, w.root, ofInstance, r, nil)
+	var names []string
+	for n := range 250 {
+		names = append(names, fmt.Sprintf("event_%d", n))
+	}
+	w.record(t, w.root, w.ofGroup(), names...)
+	w.seal(t)
+	w.exec(t, `insert into audit_event_dead_letters (destination_id, event_id, failed_at, reason, again)
+		select $1, id, now(), 'x', true from audit_events where event_type like 'event_%'`, d.ID)
+	w.exec(t, `update audit_event_destinations set block = (select max(number) from audit_blocks), position = 1000`)
+	var held []bool
+	r.answering(func(http.ResponseWriter, *http.Request) bool {
+		w.Turn(9 * time.Second)
+		until, err := postgres.Value[*time.Time](context.Background(), w.DB, `select leased_until from audit_event_destinations where id = $1`, d.ID)
+		held = append(held, err == nil && until != nil && until.After(w.Now().Add(time.Minute)))
+		return true
+	})
+	w.deliver(t, d.ID)
+	if diff := cmp.Diff(names, r.took()); diff != "" || !slices.Equal(held, []bool{true, true, true}) {
+		t.Error(diff, held)
+	}
+	if s := w.shownAs(t, ofInstance, d.ID); s.DeadLetters != 0 {
+		t.Errorf("got %+v", s)
+	}
+}

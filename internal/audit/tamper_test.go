@@ -111,7 +111,7 @@ func (w *trail) two(r *rand.Rand, same bool) (a, b stored) {
 
 const (
 	exchangeContents = `update audit_events e set event_type = o.event_type, author_id = o.author_id, author_name = o.author_name, entity_path = o.entity_path,
-		target_type = o.target_type, target_id = o.target_id, target_details = o.target_details, ip_address = o.ip_address, details = o.details
+		target_type = o.target_type, target_id = o.target_id, target_details = o.target_details, ip_address = o.ip_address, details = o.details, top_id = o.top_id
 		from audit_events o where (e.id = $1 and o.id = $2) or (e.id = $2 and o.id = $1)`
 	exchangeIDs      = `update audit_events set id = case when id = $1 then $2 else $1 end where id in ($1, $2)`
 	exchangeEntities = `update audit_events e set entity_type = o.entity_type, entity_id = o.entity_id, entity_path = o.entity_path
@@ -125,7 +125,7 @@ func (w *trail) change(r *rand.Rand) attempt {
 	columns := []string{
 		`author_id = author_id + 1`, `author_name = 'Eve'`, `entity_path = 'elsewhere'`, `target_details = 'x'`, `target_id = 987`, `target_type = 'X'`,
 		`event_type = 'nothing'`, `ip_address = '192.0.2.7'`, `details = details || '{"custom_message": "x"}'`, `details = '{}'`,
-		`created_at = created_at + interval '1 second'`,
+		`created_at = created_at + interval '1 second'`, `top_id = coalesce(top_id, 0) + 1`,
 		`author_name = 'Eve', mac = null`, `author_name = 'Eve', mac = sha256('x')`,
 	}
 	c := columns[r.IntN(len(columns))]
@@ -284,4 +284,23 @@ func TestSU11_EveryTamperingIsFoundAndNamed(t *testing.T) {
 	}
 	w.wantSound(t, w.head)
 	t.Log(tried)
+}
+
+// Whoever could change where an event happened could have it streamed to others.
+func TestSU11_WhereAnEventHappenedIsSealed(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.record(t, w.root, w.ofGroup(), "a")
+	w.record(t, w.root, w.ofProject(), "b")
+	w.record(t, w.root, bus.Instance(), "c")
+	w.seal(t)
+	w.wantSound(t)
+	for _, change := range []string{`top_id = top_id + 1`, `top_id = null`, `top_id = 7`} {
+		w.tamper(t, `update audit_events set `+change+` where event_type in ('a', 'b') or ($1 and event_type = 'c')`, change == `top_id = 7`)
+		if found := w.verify(t).Findings; len(found) < 2 {
+			t.Errorf("%s: found %v", change, found)
+		}
+		w.tamper(t, `update audit_events set top_id = case event_type when 'c' then null else $1::bigint end where event_type in ('a', 'b', 'c')`, w.house.ID)
+		w.wantSound(t)
+	}
 }

@@ -37,6 +37,7 @@ const (
 	Pipelines = "pipelines" // reads configurations, with what they include from elsewhere
 	Reports   = "reports"   // reads what jobs of CI hand in
 	Mails     = "mails"     // waits for the mail server, once for each mail
+	Streams   = "streams"   // waits for the receivers of audit events
 )
 
 // Apart are the args of a job in one of these queues. No more than half of the queue's workers on a node run jobs with
@@ -189,7 +190,7 @@ type Queue struct {
 }
 
 // New returns a queue that works up to workers jobs at a time, and as many of pipelines and of mails, half as many
-// imports and reports; one with no workers only inserts. While it works it
+// imports, reports and streams; one with no workers only inserts. While it works it
 // keeps two connections of its own, to be told of new jobs and to show that it lives.
 func New(db *postgres.DB, r *Registry, log *slog.Logger, workers int) (*Queue, error) {
 	inserter, err := river.NewClient(riverpgxv5.New(nil), &river.Config{Logger: quiet(log)})
@@ -221,7 +222,7 @@ func (q *Queue) Start(ctx context.Context) error {
 		return nil
 	}
 	id := "worker-" + rand.Text()
-	sizes := map[string]int{Pipelines: q.workers, Mails: q.workers, Imports: half(q.workers), Reports: half(q.workers)}
+	sizes := map[string]int{Pipelines: q.workers, Mails: q.workers, Imports: half(q.workers), Reports: half(q.workers), Streams: max(2, half(q.workers))}
 	queues := map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: q.workers}}
 	q.registry.shares.most = map[string]int{}
 	for name, size := range sizes {
