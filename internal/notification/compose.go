@@ -189,7 +189,9 @@ func (s *Service) silent(ctx context.Context, m *mailing) (bool, error) {
 }
 
 // personal reports whether something is told to whom it happened, in a place whose mails are turned off, too.
-func (i item) personal() bool { return i.Event == string(member.Granted) || i.Event == string(member.Denied) }
+func (i item) personal() bool {
+	return i.Event == string(member.Granted) || i.Event == string(member.Denied)
+}
 
 func (s *Service) wants(r *reader, of thread, i item) bool {
 	switch of {

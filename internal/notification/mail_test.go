@@ -42,7 +42,13 @@ type mailing struct {
 func newMailing(t testing.TB) *mailing {
 	t.Helper()
 	sink := mailtest.New(t)
-	w := &mailing{Instance: apptest.New(t, "STITHY_SMTP_URL="+sink.URL.Reveal()), sink: sink}
+	return newMailingBy(t, sink, sink.URL.Reveal())
+}
+
+// newMailingBy sends mails to a server by an address of it.
+func newMailingBy(t testing.TB, sink *mailtest.Sink, server string) *mailing {
+	t.Helper()
+	w := &mailing{Instance: apptest.New(t, "STITHY_SMTP_URL="+server), sink: sink}
 	w.house = grouptest.New(t, w.DB, grouptest.Named("house"))
 	w.tool = projecttest.New(t, w.DB, w.house.ID, projecttest.Named("tool"))
 	named := func(name string, role access.Role) *user.User {

@@ -5,7 +5,9 @@
 // It does not own the addresses (user), nor who may read what a mail tells of (issue, note, project), nor the subscriptions. It is a listener: it
 // writes what happened down in the transaction of the change (record.go); jobs find the people (spread.go) and send the mails (send.go).
 //
-// Tables: notification_settings, mail_events, mails, mail_counts, refused_addresses.
+// Some mails are to one person, about a request for access (request.go) or their account (account.go); a daily job reminds of what is due (remind.go).
+//
+// Tables: notification_settings, mail_events, mails, mail_counts, mail_authors, mail_reminders, refused_addresses.
 package notification
 
 import (

@@ -519,3 +519,30 @@ func TestPE11_AMailAboutAMovedProjectDoesNotNameItsFormerPath(t *testing.T) {
 	}
 }
 
+func TestEM02_NamesInMailsToOnePersonAreTextInOneLine(t *testing.T) {
+	t.Parallel()
+	w := newClub(t)
+	w.joined(t, "keeper", access.Maintainer, 0)
+	for _, hostile := range []string{
+		`<a href="https://evil.example">x</a>`, "https://evil.example/x", `"><script>alert(1)</script>`, "x\r\nBcc: evil@example.org", "[x](https://evil.example)", `"Ann" <evil@example.org>`,
+	} {
+		w.exec(t, `update users set name = $2 where id = $1`, w.outside.ID, hostile)
+		w.exec(t, `update projects set name = $2 where id = $1`, w.project.ID, hostile)
+		w.exec(t, `delete from members where user_id = $1`, w.outside.ID)
+		w.ask(t, w.outside)
+		w.enters(t, w.ann, "203.0.113.7", hostile)
+		w.token(t, w.ben, hostile, 3)
+		w.remind(t)
+		for _, got := range w.wantMails(t, hostile, "ann", "ben", "keeper") {
+			head, _, _ := strings.Cut(got.Raw, "\r\n\r\n")
+			from, err := got.Header.AddressList("From")
+			if err != nil || len(from) != 1 || from[0].Address != "noreply@forge.example" || got.Header.Get("Bcc") != "" || len(got.To) != 1 ||
+				strings.Contains(strings.ReplaceAll(head, "\r\n", ""), "\n") {
+				t.Errorf("%q: %v, %v, %s", hostile, from, err, head)
+			}
+			if strings.Contains(got.HTML, `href="https://evil`) || strings.Contains(got.HTML, "<script") || strings.Contains(got.Text, "https://evil") || strings.Contains(got.Text, "evil@") {
+				t.Errorf("%q: %s\n%s", hostile, got.Text, got.HTML)
+			}
+		}
+	}
+}
