@@ -4,7 +4,7 @@
 alter table mails alter column project_id drop not null;
 alter table mails add column subject_id bigint; -- what else it is about, such as a token
 alter table mails drop constraint if exists mails_thread;
-alter table mails add constraint mails_thread check (thread ~ '^[a-z_]{1,30}$');
+alter table mails add constraint mails_thread check (length(thread) between 1 and 30) not valid;
 
 -- What people were reminded of: once for each thing and day.
 create table mail_reminders (

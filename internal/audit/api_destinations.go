@@ -13,6 +13,7 @@ const (
 	ofTop     = "Of top-level groups: others have none. 404 on the free tier"
 	ofFree    = "404 on the free tier"
 	toldOnce  = "The answer holds the secret token, which is not told again."
+	onceAgain = "Taken once a minute for each destination; sooner it is answered with 429."
 	ofStreams = "Events are sent after they were sealed, in the order of their seals, at least once each: what is sent again has the same id."
 )
 
@@ -50,7 +51,7 @@ func (s *Service) destinationEndpoints() []httpapi.Endpoint {
 				return none, s.RemoveDestination(ctx, call.Actor, nil, call.Params.DestinationID)
 			}),
 		httpapi.Do(admin(httpapi.Spec{
-			Route: "POST /admin" + one + "/retry", Status: http.StatusAccepted, Summary: "Send dead letters of a destination of the instance again.",
+			Route: "POST /admin" + one + "/retry", Status: http.StatusAccepted, Summary: "Send dead letters of a destination of the instance again.", Note: onceAgain,
 		}), func(ctx context.Context, call httpapi.Call[httpapi.None, destinationRef]) (destinationForm, error) {
 			return s.retry(ctx, call.Actor, nil, call.Params.DestinationID)
 		}),
@@ -80,7 +81,7 @@ func (s *Service) destinationEndpoints() []httpapi.Endpoint {
 				return none, s.RemoveDestination(ctx, call.Actor, call.Subject, call.Params.DestinationID)
 			}),
 		owner.OnGroup(in, group(httpapi.Spec{
-			Route: "POST " + one + "/retry", Status: http.StatusAccepted, Summary: "Send dead letters of a destination of a group again.",
+			Route: "POST " + one + "/retry", Status: http.StatusAccepted, Summary: "Send dead letters of a destination of a group again.", Note: onceAgain,
 		}), toStream, func(ctx context.Context, call httpapi.Call[*owner.Owner, groupDestinationRef]) (destinationForm, error) {
 			return s.retry(ctx, call.Actor, call.Subject, call.Params.DestinationID)
 		}),

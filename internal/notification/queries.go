@@ -41,21 +41,21 @@ where s.user_id = $1 and num_nonnulls(s.namespace_id, s.project_id) = 1 and (s.l
 // what these people are, whatever others chose. There is a row without a setting for whoever chose nothing. sqlResolveInGroup does so on the way to
 // a group.
 const (
-	sqlResolve = resolved + `from projects p join namespaces n on n.id = p.namespace_id
+	sqlResolve = `
+select ` + resolvedColumns + ` from projects p join namespaces n on n.id = p.namespace_id
 ` + onTheWay + `
 	union all
 	select g.level, g.events_set, g.events_on, g.address, 100 from notification_settings g where g.project_id = p.id and g.user_id = u.id
 ) s on true` + secondary + `
 where p.id = $2 order by u.id, s.place desc`
-	sqlResolveInGroup = resolved + `from namespaces n
+	sqlResolveInGroup = `
+select ` + resolvedColumns + ` from namespaces n
 ` + onTheWay + `
 ) s on true` + secondary + `
 where n.id = $2 order by u.id, s.place desc`
 
-	resolved = `
-select u.id as user_id, u.email as "primary", s.place, coalesce(s.level, 'global') as level, coalesce(s.events_set, 0) as events_set,
-	coalesce(s.events_on, 0) as events_on, ` + email + `
-`
+	resolvedColumns = `u.id as user_id, u.email as "primary", s.place, coalesce(s.level, 'global') as level, coalesce(s.events_set, 0) as events_set,
+	coalesce(s.events_on, 0) as events_on, ` + email
 	onTheWay = `cross join unnest($1::bigint[]) as asked(id) join users u on u.id = asked.id
 left join lateral (
 	select g.level, g.events_set, g.events_on, g.address, 0 as place from notification_settings g
