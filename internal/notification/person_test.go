@@ -184,6 +184,7 @@ func TestTenWhoDecideAreToldOfAnAccessRequest(t *testing.T) {
 	w.exec(t, `delete from members where project_id = $1 and access_level >= 40`, w.project.ID)
 	w.ask(t, w.ben)
 	w.wantMails(t, "nobody decides in the project itself: the group above", "above")
+	grouptest.Join(t, w.DB, w.group, usertest.New(t, w.DB, usertest.Named("steward")), access.Maintainer) // decides in projects, not in groups
 	w.As(t, w.outside).Do(t, "POST", fmt.Sprintf("/groups/%d/access_requests", w.group.ID), nil).WantStatus(t, http.StatusCreated)
 	if got := w.wantMails(t, "a group", "above")[0]; !strings.Contains(got.Text, "asks for access to this group.") || !strings.Contains(got.Text, "https://forge.example/club\r\n") {
 		t.Error(got.Text)
