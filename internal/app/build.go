@@ -307,8 +307,8 @@ func Assemble(p Parts) (*App, error) {
 		Names: names,
 	})
 	a.Pages = pages.New(pages.Deps{
-		DB: db, Bus: events, Queue: queue, Box: box, Settings: a.Settings, Projects: a.Projects, Resolver: p.resolver(), Clock: now,
-		ExternalURL: cfg.ExternalURL, Root: pages.RootOf(cfg.Pages.ExternalURL), Names: names,
+		DB: db, Bus: events, Queue: queue, Box: box, Settings: a.Settings, Tokens: a.Tokens, Projects: a.Projects, Artifacts: a.Artifacts,
+		Pipelines: a.Pipelines, Blobs: p.Blobs, Resolver: p.resolver(), Clock: now, ExternalURL: cfg.ExternalURL, Root: pages.RootOf(cfg.Pages.ExternalURL), Names: names,
 	})
 	a.Certificates = acme.New(acme.Deps{
 		DB: db, Queue: queue, Box: box, Clock: now, Log: log, Directory: cfg.TLS.Directory, Contact: cfg.TLS.Contact,

@@ -102,6 +102,9 @@ func (a *App) react(events *bus.Bus) {
 	bus.On(events, a.Dispatch.OnJobUnqueued)
 	bus.On(events, a.Dispatch.OnJobFinished)
 
+	// What a job of Pages left becomes a site.
+	bus.On(events, a.Pages.OnJobFinished)
+
 	// What was pushed names issues, and closes them.
 	bus.On(events, a.Mentions.OnPushed)
 

@@ -430,6 +430,80 @@ func (f *filled) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// Packed is one entry of an archive, as its list of files describes it. What is said of its bytes has not been checked.
+type Packed struct {
+	Name         string
+	Packed, Size int64
+	CRC32        uint32
+	Deflated     bool
+	Plain        bool // a file of a good name that can be read; links are none
+	Folder       bool
+
+	header int64
+}
+
+// Walk hands over the entries of an archive in the order of its list, until no more are wanted.
+func (s *Service) Walk(ctx context.Context, f File, take func(Packed) (more bool)) error {
+	d, err := s.directory(ctx, f)
+	if err != nil {
+		return err
+	}
+	return s.entries(ctx, f, d, d.start, func(name []byte, e *listed) bool {
+		e.Name = string(name)
+		return take(Packed{
+			Name: e.Name, Packed: int64(min(e.CompressedSize64, 1<<62)), Size: int64(min(e.UncompressedSize64, 1<<62)), CRC32: e.CRC32,
+			Deflated: e.Method == zip.Deflate, Plain: readable(&e.FileHeader), Folder: strings.HasSuffix(e.Name, "/"), header: e.data,
+		})
+	})
+}
+
+// Each hands over the packed bytes of some entries in one pass over the archive, in the order in which they lie there. An archive whose entries
+// share bytes is refused: it could be far larger than it is.
+func (s *Service) Each(ctx context.Context, f File, entries []Packed, take func(i int, packed io.Reader) error) error {
+	order := make([]int, len(entries))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(entries[a].header, entries[b].header) })
+	body, err := s.Open(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = body.Close() }()
+	in := bufio.NewReaderSize(body, 64<<10)
+	skip := func(n int64) error { _, err := io.CopyN(io.Discard, in, n); return cutOff(err) }
+	at := int64(0)
+	for _, i := range order {
+		e := &entries[i]
+		if e.header < at || e.header > f.Size || e.Packed > f.Size {
+			return errNotZip
+		}
+		if err := skip(e.header - at); err != nil {
+			return err
+		}
+		var head [localLength]byte
+		if _, err := io.ReadFull(in, head[:]); err != nil {
+			return cutOff(err)
+		}
+		names := int64(binary.LittleEndian.Uint16(head[26:])) + int64(binary.LittleEndian.Uint16(head[28:]))
+		if binary.LittleEndian.Uint32(head[:]) != localMark {
+			return errNotZip
+		}
+		if err := skip(names); err != nil {
+			return err
+		}
+		packed := &io.LimitedReader{R: in, N: e.Packed}
+		if err := take(i, packed); err != nil {
+			return err
+		}
+		if err := skip(packed.N); err != nil {
+			return err
+		}
+		at = e.header + localLength + names + e.Packed
+	}
+	return nil
+}
+
 // OpenEntry reads one file of an archive, without the rest.
 func (s *Service) OpenEntry(ctx context.Context, f File, name string) (io.ReadCloser, Entry, error) {
 	if !goodName(name) {

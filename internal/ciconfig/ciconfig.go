@@ -219,8 +219,10 @@ type Job struct {
 	ResourceGroup string         `json:"resource_group,omitempty"` // unexpanded
 	Environment   *Environment   `json:"environment,omitempty"`
 	Release       *Release       `json:"release,omitempty"`
-	Pages         bool           `json:"pages,omitempty"`   // deploys static content after success
-	Publish       string         `json:"publish,omitempty"` // the folder that it deploys
+	Pages         bool           `json:"pages,omitempty"`           // deploys static content after success
+	Publish       string         `json:"publish,omitempty"`         // the folder that it deploys
+	PathPrefix    string         `json:"path_prefix,omitempty"`     // of the site, below which it deploys; unexpanded
+	PagesExpireIn string         `json:"pages_expire_in,omitempty"` // how long that is kept, in words
 	IDTokens      []IDToken      `json:"id_tokens,omitempty"`
 	Secrets       map[string]any `json:"secrets,omitempty"` // in the form that runners read
 	Hooks         Hooks          `json:"hooks,omitzero"`

@@ -287,6 +287,7 @@ func (c *checker) own(j *Job, key string, n *node, path string) {
 		if p := n.get("publish"); p.is(text) {
 			j.Publish = p.text
 		}
+		c.deployment(j, n, below)
 		if !n.is(hash, boolean) {
 			c.add(n, below, "config should be a hash or a boolean value")
 		}
@@ -315,6 +316,19 @@ func (c *checker) own(j *Job, key string, n *node, path string) {
 		if !slices.Contains([]string{OnSuccess, OnFailure, Always, Manual, Delayed}, n.text) || !n.is(text) {
 			c.add(n, path, "when should be one of: on_success, on_failure, always, manual, delayed")
 		}
+	}
+}
+
+// deployment reads where a job of Pages deploys to, and for how long.
+func (c *checker) deployment(j *Job, n *node, path string) {
+	if p := n.get("path_prefix"); n.has("path_prefix") {
+		j.PathPrefix = c.text(p, path, "path prefix")
+	}
+	if e := n.get("expire_in"); n.has("expire_in") {
+		if _, _, err := ParseDuration(e.text); err != nil || !e.scalar() {
+			c.add(e, path, "expire in should be a duration")
+		}
+		j.PagesExpireIn = e.text
 	}
 }
 

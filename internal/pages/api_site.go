@@ -12,6 +12,9 @@ func (s *Service) siteEndpoints() []httpapi.Endpoint {
 	const site = " /projects/{id}/pages"
 	return []httpapi.Endpoint{
 		project.On(s.deps.Projects, httpapi.Spec{
+			Route: "DELETE" + site, Needs: access.RemovePages, Summary: "Remove the site of a project.", ExtraRefusals: refusedOff,
+		}, s.handleUnpublish),
+		project.On(s.deps.Projects, httpapi.Spec{
 			Route: "GET" + site, Needs: access.AdminPages, Summary: "Show how a project shows its site.", ExtraRefusals: refusedOff,
 		}, s.handleSettings),
 		project.On(s.deps.Projects, httpapi.Spec{
@@ -24,18 +27,36 @@ type siteForm struct {
 	URL                   string `json:"url"`
 	IsUniqueDomainEnabled bool   `json:"is_unique_domain_enabled"`
 	ForceHTTPS            bool   `json:"force_https"`
+
+	Deployments []deploymentForm `json:"deployments"`
 }
 
-func (s *Service) presentSite(p *project.Project, set Settings, err error) (siteForm, error) {
+type deploymentForm struct {
+	CreatedAt     httpapi.Time `json:"created_at"`
+	URL           string       `json:"url"`
+	PathPrefix    string       `json:"path_prefix"`
+	RootDirectory string       `json:"root_directory"`
+}
+
+func (s *Service) presentSite(ctx context.Context, p *project.Project, set Settings, err error) (siteForm, error) {
 	if err != nil {
 		return siteForm{}, err
 	}
-	return siteForm{URL: s.SiteURL(p, set), IsUniqueDomainEnabled: set.UniqueDomainEnabled, ForceHTTPS: set.HTTPSOnly}, nil
+	f := siteForm{
+		URL: s.SiteURL(p, set), IsUniqueDomainEnabled: set.UniqueDomainEnabled, ForceHTTPS: set.HTTPSOnly, Deployments: []deploymentForm{},
+	}
+	active, err := s.Active(ctx, p)
+	for _, d := range active {
+		f.Deployments = append(f.Deployments, deploymentForm{
+			CreatedAt: httpapi.Time(d.CreatedAt), URL: DeploymentURL(f.URL, &d), PathPrefix: d.PathPrefix, RootDirectory: d.RootDirectory,
+		})
+	}
+	return f, err
 }
 
 func (s *Service) handleSettings(ctx context.Context, call httpapi.Call[*project.Project, project.Ref]) (siteForm, error) {
 	set, err := s.Settings(ctx, call.Subject)
-	return s.presentSite(call.Subject, set, err)
+	return s.presentSite(ctx, call.Subject, set, err)
 }
 
 type setParams struct {
@@ -48,5 +69,9 @@ func (s *Service) handleSet(ctx context.Context, call httpapi.Call[*project.Proj
 	set, err := s.Set(ctx, call.Actor, call.Subject, SettingsChange{
 		UniqueDomainEnabled: call.Params.UniqueDomainEnabled.Ptr(), HTTPSOnly: call.Params.HTTPSOnly.Ptr(),
 	})
-	return s.presentSite(call.Subject, set, err)
+	return s.presentSite(ctx, call.Subject, set, err)
+}
+
+func (s *Service) handleUnpublish(ctx context.Context, call httpapi.Call[*project.Project, project.Ref]) (none httpapi.NoContent, err error) {
+	return none, s.Unpublish(ctx, call.Actor, call.Subject)
 }

@@ -185,7 +185,7 @@ func TestASiteOverHTTPSAloneWantsCertificates(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, onTest)
 	m := w.as(access.Maintainer)
-	m.Do(t, "GET", at(w.project), nil).Want(t, http.StatusOK, `{"url":"https://house.pages.test/forge","is_unique_domain_enabled":false,"force_https":false}`)
+	m.Do(t, "GET", at(w.project), nil).Want(t, http.StatusOK, `{"url":"https://house.pages.test/forge","is_unique_domain_enabled":false,"force_https":false,"deployments":[]}`)
 	m.Do(t, "PATCH", at(w.project), object{"pages_https_only": true}).WantStatus(t, http.StatusOK)
 	const says = `{"message":{"certificate":["must be present if HTTPS-only is enabled"],"key":["must be present if HTTPS-only is enabled"]}}`
 	m.Do(t, "POST", at(w.project, "/domains"), object{"domain": "a.example.org"}).Want(t, http.StatusBadRequest, says)

@@ -272,8 +272,11 @@ func (s *Service) release(ctx context.Context, tx pgx.Tx, e Event) error {
 	return s.deps.Bus.Publish(ctx, tx, e)
 }
 
-// OnProjectRemoving lets the hosts rest of a project that goes. Their rows go with it.
+// OnProjectRemoving lets the hosts rest of a project that goes, and its site go. The rows of the hosts go with it, those of the site when its bytes are gone.
 func (s *Service) OnProjectRemoving(ctx context.Context, tx pgx.Tx, e project.Removing) error {
+	if _, err := tx.Exec(ctx, sqlDropSite, e.ProjectID, s.deps.Clock.Now()); err != nil {
+		return err
+	}
 	_, err := tx.Exec(ctx, sqlReleaseAll, e.ProjectID, s.deps.Clock.Now(), !s.required())
 	return err
 }

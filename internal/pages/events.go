@@ -1,6 +1,8 @@
 package pages
 
 import (
+	"fmt"
+
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 )
@@ -15,6 +17,10 @@ const (
 	DomainVerified  Action = "pages_domain_verified"
 	DomainDisabled  Action = "pages_domain_disabled"
 	SettingsChanged Action = "pages_settings_updated"
+
+	DeploymentActivated Action = "pages_deployment_activated"
+	DeploymentDeleted   Action = "pages_deployment_deleted"
+	SiteRemoved         Action = "pages_removed"
 )
 
 // Event is an act, published in the transaction that did it. It carries no key.
@@ -22,8 +28,10 @@ type Event struct {
 	Action Action
 	By     access.Actor // nobody where the instance did it
 	In     bus.Entity
-	Domain *Domain // nil for settings
 	State  string
+
+	Domain     *Domain     // of acts on domains
+	Deployment *Deployment // of acts on deployments
 }
 
 // EventName is the act.
@@ -35,6 +43,9 @@ func (e Event) AuditRecord() bus.AuditRecord {
 	if e.Domain != nil {
 		r.Target = bus.Target{Type: "PagesDomain", ID: e.Domain.ID, Details: e.Domain.Domain}
 	}
+	if d := e.Deployment; d != nil {
+		r.Target = bus.Target{Type: "PagesDeployment", ID: d.ID, Details: fmt.Sprintf("job #%d", d.JobID)}
+	}
 	if e.State != "" {
 		r.Message += ": " + e.State
 	}
@@ -44,4 +55,5 @@ func (e Event) AuditRecord() bus.AuditRecord {
 var messages = map[Action]string{
 	DomainCreated: "Added Pages domain", DomainUpdated: "Changed Pages domain", DomainDeleted: "Removed Pages domain",
 	DomainVerified: "Verified Pages domain", DomainDisabled: "Disabled Pages domain that is not verified", SettingsChanged: "Changed Pages settings",
+	DeploymentActivated: "Showed Pages deployment", DeploymentDeleted: "Deleted Pages deployment", SiteRemoved: "Removed Pages site",
 }

@@ -13,17 +13,25 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/artifact"
 	"stithy/internal/core/coretest"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/pages"
+	"stithy/internal/pipeline"
+	"stithy/internal/platform/blob"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
 	"stithy/internal/project/projecttest"
+	"stithy/internal/protection"
+	"stithy/internal/repository"
+	"stithy/internal/repository/repositorytest"
+	"stithy/internal/runner"
 	"stithy/internal/user"
 	"stithy/internal/user/usertest"
+	"stithy/internal/variable"
 )
 
 type object = map[string]any
@@ -33,6 +41,8 @@ type fixture struct {
 	*httpapitest.Client // anonymous
 	core                *coretest.Core
 	pages               *pages.Service
+	artifacts           *artifact.Service
+	blobs               blob.Store
 	project, other      *project.Project
 	people              map[access.Role]*user.User
 	root, stranger      *user.User
@@ -49,11 +59,18 @@ func newFixture(t testing.TB, root pages.Root) *fixture {
 	w := &fixture{now: time.Date(2024, 5, 2, 15, 4, 5, 678e6, time.UTC), people: map[access.Role]*user.User{}, dns: map[string][]string{}}
 	c := coretest.New(t, coretest.Clock(w.time))
 	w.core = c
+	var err error
+	if w.blobs, err = blob.Open("", t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	w.artifacts = artifact.New(artifact.Deps{DB: c.DB, Queue: c.Queue, Blobs: w.blobs, Box: c.Box, Settings: c.Settings, Clock: c.Clock})
 	w.pages = pages.New(pages.Deps{
-		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Box: c.Box, Settings: c.Settings, Projects: c.Projects, Resolver: w, Clock: c.Clock, ExternalURL: c.ExternalURL,
-		Root: root, Names: c.Instance.Names,
+		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Box: c.Box, Settings: c.Settings, Tokens: c.Tokens, Projects: c.Projects, Artifacts: w.artifacts,
+		Pipelines: pipelines(t, c, w.artifacts), Blobs: w.blobs, Resolver: w, Clock: c.Clock, ExternalURL: c.ExternalURL, Root: root, Names: c.Instance.Names,
 	})
+	w.pages.Register(c.Registry)
 	bus.On(c.Bus, w.pages.OnProjectRemoving)
+	bus.On(c.Bus, w.pages.OnJobFinished)
 	bus.On(c.Bus, func(_ context.Context, _ pgx.Tx, e pages.Event) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -71,6 +88,33 @@ func newFixture(t testing.TB, root pages.Root) *fixture {
 	}
 	projecttest.Join(t, c.DB, w.other, w.people[access.Owner], access.Owner)
 	return w
+}
+
+// pipelines is the room of jobs, of which these tests use what is planned for one.
+func pipelines(t testing.TB, c *coretest.Core, artifacts *artifact.Service) *pipeline.Service {
+	t.Helper()
+	var above struct {
+		protection.Repositories
+		pipeline.Schedules
+	}
+	rules := protection.New(protection.Deps{
+		DB: c.DB, Bus: c.Bus, Settings: c.Settings, Projects: c.Projects, Clock: c.Clock, Repositories: &above,
+	})
+	code := repository.New(repository.Deps{
+		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens, Projects: c.Projects, Box: c.Box,
+		Outbound: c.Outbound, Store: repositorytest.Store(t), Storages: []string{"default"}, Clock: c.Clock, Log: c.Log, ExternalURL: c.ExternalURL.String(),
+		Names: c.Instance.Names, Protection: rules, LargeFiles: repositorytest.NoLargeFiles{},
+	})
+	runners := runner.New(runner.Deps{
+		DB: c.DB, Bus: c.Bus, Box: c.Box, Settings: c.Settings, Groups: c.Groups, Projects: c.Projects, Clock: c.Clock, Log: c.Log,
+		ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names,
+	})
+	return pipeline.New(pipeline.Deps{
+		DB: c.DB, Bus: c.Bus, Queue: c.Queue, Box: c.Box, Settings: c.Settings, Users: c.Users, Tokens: c.Tokens, Projects: c.Projects, Protection: rules,
+		Repositories: code, Variables: variable.New(variable.Deps{DB: c.DB, Bus: c.Bus, Box: c.Box, Clock: c.Clock, Settings: c.Settings, Owners: c.Owners}),
+		Artifacts: artifacts, Runners: runners, Outbound: c.Outbound, Clock: c.Clock, ExternalURL: c.ExternalURL.String(), Names: c.Instance.Names,
+		Schedules: &above,
+	})
 }
 
 var onTest = pages.Root{Scheme: "https", Host: "pages.test"}

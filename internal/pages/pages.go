@@ -1,8 +1,9 @@
-// Package pages owns the sites of projects: how a project shows its site, at which hosts, whether these are its own, and with which certificates.
+// Package pages owns the sites of projects: what jobs published, which of it is shown, how and to whom, at which hosts, whether these are the project's own,
+// and with which certificates.
 //
 // It does not own the files that jobs leave (artifact), nor the listener that serves sites (pagesproxy).
 //
-// Tables: pages_settings, pages_domains, pages_released_domains.
+// Tables: pages_settings, pages_deployments, pages_domains, pages_released_domains.
 package pages
 
 import (

@@ -5,9 +5,12 @@ import (
 	"net/url"
 	"strings"
 
+	"stithy/internal/artifact"
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
+	"stithy/internal/pipeline"
+	"stithy/internal/platform/blob"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/deps"
 	"stithy/internal/platform/jobqueue"
@@ -15,6 +18,7 @@ import (
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
 	"stithy/internal/setting"
+	"stithy/internal/token"
 )
 
 // Resolver answers which texts DNS holds under a name.
@@ -29,7 +33,11 @@ type Deps struct {
 	Queue       *jobqueue.Queue
 	Box         *secretbox.Box
 	Settings    *setting.Service
+	Tokens      *token.Service
 	Projects    *project.Service
+	Artifacts   *artifact.Service
+	Pipelines   *pipeline.Service
+	Blobs       blob.Store
 	Resolver    Resolver
 	Clock       clock.Clock
 	ExternalURL *url.URL // of the forge

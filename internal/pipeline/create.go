@@ -606,6 +606,7 @@ func (s *Service) writeJobs(ctx context.Context, tx pgx.Tx, pl *Pipeline, d *dra
 		for k, tag := range j.Tags {
 			j.Tags[k] = expand(tag)
 		}
+		j.Publish, j.PathPrefix = expand(j.Publish), expand(j.PathPrefix)
 		if j.Environment != nil {
 			jobs[i].environment = cut(expand(j.Environment.Name), 255)
 			environments = append(environments, jobs[i].environment)

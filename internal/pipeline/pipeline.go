@@ -166,7 +166,7 @@ type Job struct {
 // Spec is what was planned for a job. It is kept as one document and read when
 // the job is handed out.
 type Spec struct {
-	Job       ciconfig.Job       `json:"job"`       // the matching rule applied; tags, environment and resource group expanded
+	Job       ciconfig.Job       `json:"job"`       // the matching rule applied; tags, environment, resource group and the folder and prefix of a site expanded
 	Group     string             `json:"group"`     // the name in the file
 	Variables ciconfig.Variables `json:"variables"` // of the file, in the order in which they override each other
 	Needed    []ciconfig.Need    `json:"needed,omitzero"`

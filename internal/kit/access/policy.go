@@ -146,7 +146,8 @@ const (
 	ReadErrors             Ability = "read_errors"
 	UpdateErrors           Ability = "update_errors"
 
-	AdminPages Ability = "admin_pages"
+	AdminPages  Ability = "admin_pages"
+	RemovePages Ability = "remove_pages"
 
 	ReadProjectAudit    Ability = "read_project_audit_events"
 	ReadAllProjectAudit Ability = "read_all_project_audit_events"
@@ -317,6 +318,7 @@ var Policy = []Rule{
 	{Ability: ReadErrors, Level: InProject, From: Member, Role: Reporter, Read: true, Meaning: "see the errors that a project's programs report"},
 	{Ability: UpdateErrors, Level: InProject, From: Member, Role: Developer, Meaning: "resolve and ignore errors"},
 	{Ability: AdminPages, Level: InProject, From: Member, Role: Maintainer, Meaning: "see and change the domains and settings of a project's site"},
+	{Ability: RemovePages, Level: InProject, From: Administrator, Meaning: "remove the site of a project"},
 	{Ability: ReadProjectAudit, Level: InProject, From: Member, Role: Developer, Read: true, Meaning: "read the audit events of one's own acts in a project; maintainers read all"},
 	{Ability: ReadAllProjectAudit, Level: InProject, From: Member, Role: Maintainer, Read: true, Meaning: "read all audit events of a project"},
 	{Ability: ReadProjectWiki, Level: InProject, Of: Wiki, Role: Guest, PublicToo: true, Read: true, Meaning: "read the wiki of a project"},
