@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 
 	"stithy/internal/alert"
@@ -45,6 +46,7 @@ import (
 	"stithy/internal/notification"
 	"stithy/internal/oauth"
 	"stithy/internal/pages"
+	"stithy/internal/pagesproxy"
 	"stithy/internal/pipeline"
 	"stithy/internal/platform/acme"
 	"stithy/internal/platform/blob"
@@ -428,6 +430,14 @@ func (a *App) sshDoor() *gitssh.Server {
 		Listen: a.Config.SSH.Listen, HostKeys: a.Config.SSH.HostKeys, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens,
 		DeployKeys: a.DeployKeys, Projects: a.Projects, Repositories: a.Repositories, Paths: a.paths, LFS: a.LFS, Clock: a.Clock, Log: a.Log,
 		ExternalURL: a.Config.ExternalURL, Names: wire.Names(a.Config.Identifiers), Limits: a.sshLimits, Database: a.waits,
+	})
+}
+
+// SiteHandler is the way in to the sites of projects.
+func (a *App) SiteHandler() http.Handler {
+	return pagesproxy.New(pagesproxy.Deps{
+		Pages: a.Pages, OAuth: a.OAuth, Box: a.Box, Clock: a.Clock, Log: a.Log, ExternalURL: a.Config.ExternalURL,
+		Root: pages.RootOf(a.Config.Pages.ExternalURL), Trusted: append([]netip.Prefix{}, a.Config.TrustedProxies...), Database: a.waits,
 	})
 }
 

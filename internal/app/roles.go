@@ -10,8 +10,7 @@ import (
 	"stithy/internal/platform/telemetry"
 )
 
-// Roles are what a process can be; by default it is all of them. The role pages
-// is known, and has nothing to run yet.
+// Roles are what a process can be; by default it is all of them.
 var Roles = []string{"web", "ssh", "worker", "pages"}
 
 // CheckRoles refuses a role that is not known.
@@ -39,6 +38,9 @@ func (a *App) Serve(ctx context.Context, roles []string, ready func(addr string)
 	}
 	if slices.Contains(roles, "ssh") && a.Config.SSH.Listen != "" {
 		parts = append(parts, a.sshDoor().Part())
+	}
+	if slices.Contains(roles, "pages") && a.Pages.On() && a.Config.Pages.Listen != "" {
+		parts = append(parts, lifecycle.HTTP("pages", a.Config.Pages.Listen, a.SiteHandler(), a.Log, a.httpOptions()).Component())
 	}
 	if slices.Contains(roles, "web") {
 		parts = append(parts, loop("waiting runners", a.Dispatch.Watch))

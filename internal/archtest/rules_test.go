@@ -67,7 +67,7 @@ var floors = [][]string{
 	{"web/account", "web/admin", "web/ci", "web/monitor", "web/overview", "web/planning", "web/texts"},
 	// doors
 	{"gitpath"},
-	{"apidocs", "githttp", "gitssh", "front", "web"},
+	{"apidocs", "githttp", "gitssh", "front", "pagesproxy", "web"},
 	// composition: the rooms that every other stands on, then all of them
 	{"core"},
 	{"app"},
@@ -78,7 +78,8 @@ var floors = [][]string{
 
 // speaksHTTP lists who may know HTTP in any file. Everyone else does so in api*.go alone.
 var speaksHTTP = []string{
-	"platform/acme", "platform/httpfile", "platform/lifecycle", "platform/outbound", "platform/telemetry", "kit/httpapi", "kit/avatar", "apidocs", "front", "githttp", "web",
+	"platform/acme", "platform/httpfile", "platform/lifecycle", "platform/outbound", "platform/telemetry", "kit/httpapi", "kit/avatar", "apidocs", "front", "githttp",
+	"pagesproxy", "web",
 	"web/account", "web/admin", "web/ci", "web/grouppage", "web/monitor", "web/overview", "web/page", "web/planning", "web/projectpage", "web/texts", "app",
 	"cmd/stithy",
 }

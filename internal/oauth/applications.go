@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"time"
 
@@ -78,6 +79,15 @@ func (s *Service) Create(ctx context.Context, by access.Actor, owner *int64, d D
 		return s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, Application: *a})
 	})
 	return a, secret, err
+}
+
+// Own is an application of the instance itself: a part of it that asks people who they are, without asking whether they agree. Its id and secret follow from the
+// key file, so that all nodes know them; it is made where it is not there.
+func (s *Service) Own(ctx context.Context, name, redirectURI string, scopes access.Scopes) (Client, error) {
+	uid := hex.EncodeToString(s.digest("oauth own id", name+" "+redirectURI))
+	secret := hex.EncodeToString(s.digest("oauth own secret", uid))
+	_, err := s.deps.DB.Exec(ctx, sqlOwnApplication, uid, name, s.digest(secretKind, secret), redirectURI, scopes, s.deps.Clock.Now())
+	return Client{ID: uid, Secret: secretbox.Secret(secret)}, err
 }
 
 // mayRegister lets people register for themselves where the settings allow

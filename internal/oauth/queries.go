@@ -18,6 +18,15 @@ insert into oauth_applications as a (uid, owner_id, name, secret_digest, redirec
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
 returning ` + columns
 
+	// The instance's own application is what it was made as, whoever changed it.
+	sqlOwnApplication = `
+insert into oauth_applications as a (uid, owner_id, name, secret_digest, redirect_uri, scopes, confidential, trusted, created_at, updated_at)
+values ($1, null, $2, $3, $4, $5, true, true, $6, $6)
+on conflict (uid) do update set redirect_uri = excluded.redirect_uri, secret_digest = excluded.secret_digest, scopes = excluded.scopes, confidential = true,
+	trusted = true, updated_at = excluded.updated_at
+where (a.redirect_uri, a.secret_digest, a.scopes, a.confidential, a.trusted) is distinct from
+	(excluded.redirect_uri, excluded.secret_digest, excluded.scopes, true, true)`
+
 	sqlUpdateApplication = `
 update oauth_applications a set name = $2, redirect_uri = $3, scopes = $4, confidential = $5, trusted = $6, updated_at = $7
 where a.id = $1 returning ` + columns

@@ -84,7 +84,7 @@ func keys() []key {
 		},
 		{
 			name: "pages.listen",
-			doc:  "Address and port to serve sites on over HTTP, for example `127.0.0.1:8090`. No release serves sites yet: it is kept for the one that does.",
+			doc:  "Address and port to serve sites on over HTTP, for example `127.0.0.1:8090`. Without it no site is served here; give it on the nodes that have the role `pages`.",
 			set:  func(c *Config, s string) (err error) { c.Pages.Listen, err = listenAddress(s); return err },
 		},
 		{
