@@ -394,7 +394,7 @@ func (a *App) Handler() http.Handler {
 		Markdown: a.Markdown, Labels: a.Labels, Milestones: a.Milestones, Templates: a.Templates, Issues: a.Issues, Notes: a.Notes, Boards: a.Boards,
 		Todos: a.Todos, Wikis: a.Wikis, Snippets: a.Snippets, Notifications: a.Notifications, Alerts: a.Alerts, Events: a.Events, Audit: a.Audit,
 		Box: a.Box, ExternalURL: a.Config.ExternalURL, Names: names, Clock: a.Clock, Log: a.Log,
-		Errors: a.Errors, Repositories: a.Repositories,
+		Errors: a.Errors, Repositories: a.Repositories, Sites: a.Pages,
 	})
 	door := &front.Front{
 		API: api.Handler(), Docs: apidocs.Handler(endpoints, a.info()), Avatars: a.Users.AvatarHandler(), Git: a.gitServer(endpoints, throttle),

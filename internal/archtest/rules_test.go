@@ -64,7 +64,7 @@ var floors = [][]string{
 	{"audit", "event", "notification"},
 	// pages: what several areas need, then the areas, which never import each other
 	{"web/grouppage", "web/jobstatus", "web/projectpage"},
-	{"web/account", "web/admin", "web/ci", "web/monitor", "web/overview", "web/planning", "web/texts"},
+	{"web/account", "web/admin", "web/ci", "web/monitor", "web/overview", "web/planning", "web/sites", "web/texts"},
 	// doors
 	{"gitpath"},
 	{"apidocs", "githttp", "gitssh", "front", "pagesproxy", "web"},
@@ -80,7 +80,7 @@ var floors = [][]string{
 var speaksHTTP = []string{
 	"platform/acme", "platform/httpfile", "platform/lifecycle", "platform/outbound", "platform/telemetry", "kit/httpapi", "kit/avatar", "apidocs", "front", "githttp",
 	"pagesproxy", "web",
-	"web/account", "web/admin", "web/ci", "web/grouppage", "web/monitor", "web/overview", "web/page", "web/planning", "web/projectpage", "web/texts", "app",
+	"web/account", "web/admin", "web/ci", "web/grouppage", "web/monitor", "web/overview", "web/page", "web/planning", "web/projectpage", "web/sites", "web/texts", "app",
 	"cmd/stithy",
 }
 

@@ -13,6 +13,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/owner"
+	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
@@ -239,6 +240,17 @@ func (s *Service) change(d *Domain, stored []byte, c Change) (sealed []byte, err
 		d.AutoSSLEnabled, d.AutoSSLError = *c.AutoSSLEnabled, ""
 	}
 	return sealed, nil
+}
+
+// Recheck has the record of a domain looked for soon.
+func (s *Service) Recheck(ctx context.Context, p *project.Project, name string) error {
+	d, err := s.Find(ctx, p.ID, name)
+	if err != nil {
+		return err
+	}
+	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
+		return s.deps.Queue.Insert(ctx, tx, VerifyArgs{DomainID: d.ID}, jobqueue.Unique())
+	})
 }
 
 // Delete gives a domain up, with its certificate and key.

@@ -112,6 +112,12 @@ func hostText(text string) string {
 	}, strings.ToLower(text))
 }
 
+// Target is the host that the records of a project's domains point to.
+func (s *Service) Target(p *project.Project) string {
+	top, _, _ := strings.Cut(p.FullPath(), "/")
+	return strings.ToLower(top) + "." + s.deps.Root.Host
+}
+
 // SiteURL is where people find the site of a project. The site of a group's project of the name of the root host stands at the host of the group itself.
 func (s *Service) SiteURL(p *project.Project, set Settings) string {
 	if set.UniqueDomainEnabled && set.UniqueDomain != nil {

@@ -1,5 +1,5 @@
 // Package web serves the pages for people, which the server renders and which work without script. It joins the areas
-// (account, admin, ci, monitor, overview, planning, texts), finds the page of a request, and holds every request against what all pages share:
+// (account, admin, ci, monitor, overview, planning, sites, texts), finds the page of a request, and holds every request against what all pages share:
 // headers, who is signed in and may see the page, origin and CSRF checks, throttles. No page decides a rule of a room.
 //
 // To add a page see docs/guides/add-a-page.md. The kit is in package page, the components are in package ui.
@@ -34,6 +34,7 @@ import (
 	"stithy/internal/note"
 	"stithy/internal/notification"
 	"stithy/internal/oauth"
+	"stithy/internal/pages"
 	"stithy/internal/pipeline"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/fairshare"
@@ -59,6 +60,7 @@ import (
 	"stithy/internal/web/page"
 	"stithy/internal/web/planning"
 	"stithy/internal/web/projectpage"
+	"stithy/internal/web/sites"
 	"stithy/internal/web/texts"
 	"stithy/internal/wiki"
 )
@@ -100,6 +102,7 @@ type Deps struct {
 	Audit         *audit.Service
 	Errors        *errortracking.Service
 	Repositories  *repository.Service
+	Sites         *pages.Service
 }
 
 // Server serves the pages.
@@ -148,6 +151,7 @@ type areas struct {
 	monitor  monitor.Deps
 	overview overview.Deps
 	planning planning.Deps
+	sites    sites.Deps
 	texts    texts.Deps
 }
 
@@ -169,6 +173,7 @@ func (d Deps) areas() areas {
 			Users: d.Users, Labels: d.Labels, Milestones: d.Milestones, Templates: d.Templates, Issues: d.Issues, Notes: d.Notes, Boards: d.Boards,
 			Todos: d.Todos, Markdown: d.Markdown, Projects: d.Projects, Groups: d.Groups, Uploads: d.Uploads, Settings: d.Settings,
 		},
+		sites: sites.Deps{Sites: d.Sites},
 		texts: texts.Deps{Projects: d.Projects, Wikis: d.Wikis, Snippets: d.Snippets, Markdown: d.Markdown},
 	}
 }
@@ -183,7 +188,7 @@ func (a areas) groupPages() []grouppage.Page {
 
 func (a areas) projectPages() []projectpage.Page {
 	return slices.Concat(overview.ProjectPages(a.overview), planning.ProjectPages(a.planning), texts.ProjectPages(a.texts), ci.ProjectPages(a.ci),
-		monitor.ProjectPages(a.monitor), admin.ProjectPages(a.admin))
+		monitor.ProjectPages(a.monitor), sites.ProjectPages(a.sites), admin.ProjectPages(a.admin))
 }
 
 // Routes are the routes of all pages that are not about a project.

@@ -108,7 +108,7 @@ func start(t *testing.T) *forge {
 	f := &forge{t: t, url: "http://" + strings.Replace(address, "127.0.0.1", "localhost", 1), sink: mailtest.New(t)}
 	dir := t.TempDir()
 	env := append([]string{"PATH=" + os.Getenv("PATH")}, "STITHY_DATABASE_URL="+postgrestest.URL(t), "STITHY_DATABASE_MAX_CONNS=8", "STITHY_DATA_DIR="+filepath.Join(dir, "data"),
-		"STITHY_LOG_LEVEL=warn", "STITHY_LISTEN="+address, "STITHY_EXTERNAL_URL="+f.url, "STITHY_SMTP_URL="+f.sink.URL.Reveal(), "STITHY_MAIL_FROM=noreply@forge.example")
+		"STITHY_LOG_LEVEL=warn", "STITHY_LISTEN="+address, "STITHY_EXTERNAL_URL="+f.url, "STITHY_PAGES_EXTERNAL_URL=http://pages.example.test", "STITHY_SMTP_URL="+f.sink.URL.Reveal(), "STITHY_MAIL_FROM=noreply@forge.example")
 	secret := filepath.Join(dir, "password")
 	if err := os.WriteFile(secret, []byte(password+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -328,7 +328,7 @@ func (f *forge) mailed() string {
 // pages are all that people can look at.
 func (f *forge) pages() []page {
 	const own = "/-/user_settings/"
-	return append(slices.Concat(f.applicationPages(), f.pipelinePages(), f.jobPages(), f.planningPages(), f.wikiPages(), f.snippetPages(), f.alertPages(), f.errorPages(), f.activityPages()), []page{
+	return append(slices.Concat(f.applicationPages(), f.pipelinePages(), f.jobPages(), f.planningPages(), f.wikiPages(), f.snippetPages(), f.alertPages(), f.errorPages(), f.sitePages(), f.activityPages()), []page{
 		{Name: "sign-in", Path: "/users/sign_in", Small: true},
 		{Name: "sign-in-refused", Path: "/users/sign_in", Send: "user[password]", Text: "a wrong one", Fill: fields{"user[login]": "ada"}, Status: http.StatusUnauthorized},
 		{Name: "second-factor", Path: "/users/sign_in/second_factor", As: "half"},
