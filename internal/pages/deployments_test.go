@@ -440,31 +440,12 @@ func archiveOf(t testing.TB, entries ...raw) []byte {
 	return b.Bytes()
 }
 
-// PG-07, IM-01, IM-08: nothing of an archive is believed.
-func TestPG07_AHostileArchiveIsNotPublished(t *testing.T) {
-	t.Parallel()
-	w := newFixture(t, onTest)
+var plainIndex = raw{name: "public/index.html", text: "x"}
+
+// refuses has jobs leave archives of which nothing may be published.
+func (w *fixture) refuses(t *testing.T, hostile map[string][]byte) {
+	t.Helper()
 	w.set(t, func(s *setting.Settings) { s.MaxPagesSize = 1 })
-	index := raw{name: "public/index.html", text: "x"}
-	hostile := map[string][]byte{
-		"link":            archiveOf(t, index, raw{name: "public/passwd", mode: fs.ModeSymlink, text: "/etc/passwd"}),
-		"device":          archiveOf(t, index, raw{name: "public/null", mode: fs.ModeDevice | fs.ModeCharDevice}),
-		"pipe":            archiveOf(t, index, raw{name: "public/pipe", mode: fs.ModeNamedPipe}),
-		"up":              archiveOf(t, index, raw{name: "public/../../etc/passwd", text: "x"}),
-		"up at the end":   archiveOf(t, index, raw{name: "public/..", text: "x"}),
-		"backslashes":     archiveOf(t, index, raw{name: `public/..\..\passwd`, text: "x"}),
-		"twice":           archiveOf(t, index, raw{name: "public/index.html", text: "y"}),
-		"control":         archiveOf(t, index, raw{name: "public/a\nb", text: "y"}),
-		"encrypted":       archiveOf(t, index, raw{name: "public/a", text: "y", change: func(h *zip.FileHeader) { h.Flags |= 1 }}),
-		"method":          archiveOf(t, index, raw{name: "public/a", text: "y", change: func(h *zip.FileHeader) { h.Method = 99 }}),
-		"says less":       archiveOf(t, index, raw{name: "public/a", text: strings.Repeat("0", 4<<20), deflate: true, change: func(h *zip.FileHeader) { h.UncompressedSize64 = 10 }}),
-		"bomb":            archiveOf(t, index, raw{name: "public/a", text: strings.Repeat("0", 4<<20), deflate: true}),
-		"huge":            archiveOf(t, index, raw{name: "public/a", text: "x", change: func(h *zip.FileHeader) { h.UncompressedSize64 = 1 << 63 }}),
-		"huge and packed": archiveOf(t, index, raw{name: "public/a", text: "x", change: func(h *zip.FileHeader) { h.CompressedSize64 = 1 << 63 }}),
-		"another sum":     archiveOf(t, index, raw{name: "public/a", text: "x", change: func(h *zip.FileHeader) { h.CRC32++ }}),
-		"no deflate":      archiveOf(t, index, raw{name: "public/a", text: "xyzxyz", change: func(h *zip.FileHeader) { h.Method = zip.Deflate }}),
-		"overlapping":     overlapping(t),
-	}
 	job := int64(0)
 	for name, archive := range hostile {
 		job++
@@ -476,11 +457,51 @@ func TestPG07_AHostileArchiveIsNotPublished(t *testing.T) {
 	if got := w.active(t, w.project); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
+}
+
+func TestPG07_AnArchiveWithLinksOrDoubtfulFilesIsNotPublished(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, onTest)
+	w.refuses(t, map[string][]byte{
+		"link":        archiveOf(t, plainIndex, raw{name: "public/passwd", mode: fs.ModeSymlink, text: "/etc/passwd"}),
+		"device":      archiveOf(t, plainIndex, raw{name: "public/null", mode: fs.ModeDevice | fs.ModeCharDevice}),
+		"pipe":        archiveOf(t, plainIndex, raw{name: "public/pipe", mode: fs.ModeNamedPipe}),
+		"twice":       archiveOf(t, plainIndex, raw{name: "public/index.html", text: "y"}),
+		"encrypted":   archiveOf(t, plainIndex, raw{name: "public/a", text: "y", change: func(h *zip.FileHeader) { h.Flags |= 1 }}),
+		"method":      archiveOf(t, plainIndex, raw{name: "public/a", text: "y", change: func(h *zip.FileHeader) { h.Method = 99 }}),
+		"another sum": archiveOf(t, plainIndex, raw{name: "public/a", text: "x", change: func(h *zip.FileHeader) { h.CRC32++ }}),
+		"no deflate":  archiveOf(t, plainIndex, raw{name: "public/a", text: "xyzxyz", change: func(h *zip.FileHeader) { h.Method = zip.Deflate }}),
+	})
+}
+
+func TestIM01_NamesThatLeadOutOfAnArchiveAreNotPublished(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, onTest)
+	w.refuses(t, map[string][]byte{
+		"up":            archiveOf(t, plainIndex, raw{name: "public/../../etc/passwd", text: "x"}),
+		"up at the end": archiveOf(t, plainIndex, raw{name: "public/..", text: "x"}),
+		"empty part":    archiveOf(t, plainIndex, raw{name: "public//etc/passwd", text: "x"}),
+		"backslashes":   archiveOf(t, plainIndex, raw{name: `public/..\..\passwd`, text: "x"}),
+		"control":       archiveOf(t, plainIndex, raw{name: "public/a\nb", text: "y"}),
+	})
 	// What is outside of the folder does no harm, whatever it is.
-	d := w.run(t, w.project, 100, "main", site1, archiveOf(t, index, raw{name: "../public/x", text: "x"}, raw{name: "link", mode: fs.ModeSymlink, text: "public"}))
+	d := w.run(t, w.project, 100, "main", site1, archiveOf(t, plainIndex, raw{name: "../public/x", text: "x"}, raw{name: "link", mode: fs.ModeSymlink, text: "public"}))
 	if d == nil || d.State != pages.Ready || d.Files != 1 {
 		t.Errorf("%+v", d)
 	}
+}
+
+func TestIM08_BombsAreNotPublished(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, onTest)
+	zeros := strings.Repeat("0", 4<<20)
+	w.refuses(t, map[string][]byte{
+		"bomb":            archiveOf(t, plainIndex, raw{name: "public/a", text: zeros, deflate: true}),
+		"says less":       archiveOf(t, plainIndex, raw{name: "public/a", text: zeros, deflate: true, change: func(h *zip.FileHeader) { h.UncompressedSize64 = 10 }}),
+		"huge":            archiveOf(t, plainIndex, raw{name: "public/a", text: "x", change: func(h *zip.FileHeader) { h.UncompressedSize64 = 1 << 63 }}),
+		"huge and packed": archiveOf(t, plainIndex, raw{name: "public/a", text: "x", change: func(h *zip.FileHeader) { h.CompressedSize64 = 1 << 63 }}),
+		"overlapping":     overlapping(t),
+	})
 }
 
 // overlapping is an archive whose second name is for the bytes of the first.

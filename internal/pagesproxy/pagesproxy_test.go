@@ -344,7 +344,7 @@ func TestWhoMaySeeASiteIsWhatTheProjectSays(t *testing.T) {
 	}
 }
 
-func TestAPrivateSiteAsksWhoReadsIt(t *testing.T) {
+func TestPG08_APrivateSiteAsksWhoReadsItAndBelievesOneHost(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	hidden := w.newProject(t, w.house, "hidden", access.Private, project.Members)
