@@ -237,6 +237,7 @@ func (o *operations) onProjects(t *testing.T) {
 	o.do(t, "PUT /projects/{id}/pages/domains/{domain}", object{"auto_ssl_enabled": true}, id, "site.example.org")
 	o.do(t, "DELETE /projects/{id}/pages/domains/{domain}", nil, id, "site.example.org")
 	o.do(t, "PATCH /projects/{id}/pages", object{"pages_unique_domain_enabled": true}, id)
+	o.do(t, "DELETE /projects/{id}/pages", nil, id)
 	o.do(t, "PUT /projects/{id}/transfer", object{"namespace": grouptest.New(t, o.DB).ID}, id)
 	o.do(t, "DELETE /projects/{id}", nil, id)
 	o.onCode(t)
