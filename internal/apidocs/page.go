@@ -16,6 +16,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/httpapi"
 	"stithy/internal/platform/httpfile"
+	"stithy/internal/platform/sorting"
 )
 
 // page is what is shown at one address.
@@ -80,7 +81,7 @@ func render(p page) httpfile.File {
 
 // nounsOf groups endpoints by what they are about.
 func nounsOf(endpoints []httpapi.Endpoint, info httpapi.Info) (nouns []noun) {
-	for _, e := range slices.SortedFunc(slices.Values(endpoints), forReaders) {
+	for _, e := range sorting.All(slices.Values(endpoints), forReaders) {
 		name := e.Noun()
 		if len(nouns) == 0 || nouns[len(nouns)-1].Name != name {
 			nouns = append(nouns, noun{Name: name, Title: title(name)})

@@ -17,7 +17,11 @@ import (
 var floors = [][]string{
 	{"db/migrations", "web/assets"},
 	// platform: knows no forge words
-	{"platform/batch", "platform/blob", "platform/clock", "platform/deps", "platform/failpoint", "platform/fairshare", "platform/memory", "platform/secretbox", "platform/unpack"},
+	{"platform/sorting"},
+	{
+		"platform/batch", "platform/blob", "platform/clock", "platform/deps", "platform/failpoint", "platform/fairshare", "platform/memory", "platform/secretbox",
+		"platform/unpack",
+	},
 	{
 		"platform/config", "platform/httpfile", "platform/lifecycle", "platform/mail", "platform/outbound", "platform/postgres",
 		"platform/ratelimit", "platform/telemetry",

@@ -14,6 +14,7 @@ import (
 	"stithy/internal/platform/blob"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/sorting"
 )
 
 const (
@@ -188,7 +189,7 @@ func (s *Service) readReport(ctx context.Context, f File) (Suite, error) {
 	for i := range cases {
 		suite.Counts.add(&cases[i])
 	}
-	slices.SortStableFunc(cases, func(a, b Case) int { return slices.Index(outcomes, a.Outcome) - slices.Index(outcomes, b.Outcome) })
+	sorting.Stably(cases, func(a, b Case) int { return slices.Index(outcomes, a.Outcome) - slices.Index(outcomes, b.Outcome) })
 	next := 0
 	var line bytes.Buffer
 	lines := pieces(func([]byte) []byte {

@@ -23,6 +23,7 @@ import (
 
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/blob"
+	"stithy/internal/platform/sorting"
 	"stithy/internal/platform/unpack"
 )
 
@@ -385,7 +386,7 @@ func (s *Service) indexNames(ctx context.Context, f File, d directory) error {
 	}); err != nil {
 		return err
 	}
-	slices.SortFunc(records, func(a, b record) int { return cmp.Or(cmp.Compare(a.digest, b.digest), cmp.Compare(a.at, b.at)) })
+	sorting.By(records, func(a, b record) int { return cmp.Or(cmp.Compare(a.digest, b.digest), cmp.Compare(a.at, b.at)) })
 	fan := make([]byte, 0, fanLength)
 	next := 0
 	for bucket := range uint64(1 << fanBits) {
@@ -464,7 +465,7 @@ func (s *Service) Each(ctx context.Context, f File, entries []Packed, take func(
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(entries[a].header, entries[b].header) })
+	sorting.By(order, func(a, b int) int { return cmp.Compare(entries[a].header, entries[b].header) })
 	body, err := s.Open(ctx, f)
 	if err != nil {
 		return err

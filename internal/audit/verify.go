@@ -12,6 +12,7 @@ import (
 
 	"stithy/internal/kit/bus"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/sorting"
 )
 
 // Tampering is what somebody did to the trail.
@@ -92,7 +93,7 @@ func (s *Service) Verify(ctx context.Context, known ...Head) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("verifying the audit trail: %w", err)
 	}
-	slices.SortStableFunc(v.report.Findings, func(a, b Finding) int { return cmp.Compare(a.EventID, b.EventID) })
+	sorting.Stably(v.report.Findings, func(a, b Finding) int { return cmp.Compare(a.EventID, b.EventID) })
 	return v.report, nil
 }
 
@@ -322,7 +323,7 @@ func (v *verification) sortOut(ctx context.Context) error {
 		ends[entity{h.EntityType, h.EntityID}] = h.Number
 	}
 	for of, links := range gone {
-		slices.SortFunc(links, func(a, b seal) int { return cmp.Compare(b.Number, a.Number) })
+		sorting.By(links, func(a, b seal) int { return cmp.Compare(b.Number, a.Number) })
 		end := ends[of]
 		for _, l := range links {
 			if l.Number == end {

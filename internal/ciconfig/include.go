@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"stithy/internal/platform/sorting"
 )
 
 // loader follows includes. Every file that is fetched counts against the limits of the whole.
@@ -150,7 +152,7 @@ func (l *loader) inputNodes() *node {
 	for key, v := range l.opt.Inputs {
 		entries = append(entries, entry{key: key, value: nodeOf(v)})
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+	sorting.By(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
 	if len(entries) == 0 {
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"stithy/internal/platform/sorting"
 )
 
 const (
@@ -336,7 +338,7 @@ func nodeOf(v any) *node {
 		for key, item := range v {
 			n.entries = append(n.entries, entry{key: key, value: nodeOf(item)})
 		}
-		slices.SortFunc(n.entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+		sorting.By(n.entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
 	default:
 		n.kind, n.text = text, fmt.Sprint(v)
 	}

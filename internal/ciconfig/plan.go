@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"stithy/internal/platform/sorting"
 )
 
 // Texts of pipelines that are not made.
@@ -504,7 +506,7 @@ func (p *planner) stages() {
 	for i := range p.plan.Jobs {
 		p.plan.Jobs[i].StageIndex = index[p.plan.Jobs[i].Stage]
 	}
-	slices.SortStableFunc(p.plan.Jobs, func(a, b PlannedJob) int { return a.StageIndex - b.StageIndex })
+	sorting.Stably(p.plan.Jobs, func(a, b PlannedJob) int { return a.StageIndex - b.StageIndex })
 }
 
 // needs turns names of definitions into names of jobs.

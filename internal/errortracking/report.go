@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"stithy/internal/platform/sorting"
 	"stithy/internal/platform/unpack"
 )
 
@@ -390,7 +391,7 @@ func pairsOf(v any) (pairs []Pair) {
 			}
 		}
 	}
-	slices.SortStableFunc(pairs, func(a, b Pair) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Stably(pairs, func(a, b Pair) int { return strings.Compare(a.Name, b.Name) })
 	return pairs[:min(len(pairs), maxTags)]
 }
 

@@ -20,6 +20,7 @@ import (
 	"stithy/internal/platform/batch"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/ratelimit"
+	"stithy/internal/platform/sorting"
 )
 
 const (
@@ -257,7 +258,7 @@ func (w *writing) write(ctx context.Context, all []Occurrence) error {
 	if err := w.find(ctx, groups); err != nil {
 		return err
 	}
-	ordered := slices.SortedFunc(maps.Values(groups), func(a, b *group) int {
+	ordered := sorting.All(maps.Values(groups), func(a, b *group) int {
 		return bytes.Compare(a.events[0].Fingerprint[:], b.events[0].Fingerprint[:])
 	})
 	return w.count(ctx, ordered)
@@ -273,7 +274,7 @@ func (w *writing) fresh(ctx context.Context, all []Occurrence) ([]Occurrence, er
 			ids = append(ids, o.EventID)
 		}
 	}
-	slices.SortFunc(ids, func(a, b [16]byte) int { return bytes.Compare(a[:], b[:]) })
+	sorting.By(ids, func(a, b [16]byte) int { return bytes.Compare(a[:], b[:]) })
 	news, err := postgres.Values[[16]byte](ctx, w.tx, sqlNoteEvents, w.projectID, ids, w.now)
 	if err != nil {
 		return nil, err
@@ -282,7 +283,7 @@ func (w *writing) fresh(ctx context.Context, all []Occurrence) ([]Occurrence, er
 	for _, id := range news {
 		fresh = append(fresh, byID[id])
 	}
-	slices.SortFunc(fresh, func(a, b Occurrence) int {
+	sorting.By(fresh, func(a, b Occurrence) int {
 		return cmp.Or(a.HappenedAt.Compare(b.HappenedAt), bytes.Compare(a.EventID[:], b.EventID[:]))
 	})
 	return fresh, nil
@@ -310,7 +311,7 @@ func (w *writing) find(ctx context.Context, groups map[[32]byte]*group) error {
 		}
 		w.room += gone
 	}
-	for _, p := range slices.SortedFunc(maps.Keys(groups), func(a, b [32]byte) int { return bytes.Compare(a[:], b[:]) }) {
+	for _, p := range sorting.All(maps.Keys(groups), func(a, b [32]byte) int { return bytes.Compare(a[:], b[:]) }) {
 		if groups[p].row != nil {
 			continue
 		}
@@ -437,11 +438,11 @@ func (r *rows) details(g *group) {
 			r.people.id, r.people.digest = append(r.people.id, g.row.ID), append(r.people.digest, o.Person)
 		}
 	}
-	for _, hour := range slices.SortedFunc(maps.Keys(hours), time.Time.Compare) {
+	for _, hour := range sorting.All(maps.Keys(hours), time.Time.Compare) {
 		h := &r.hours
 		h.id, h.hour, h.events = append(h.id, g.row.ID), append(h.hour, hour), append(h.events, hours[hour])
 	}
-	for _, at := range slices.SortedFunc(maps.Keys(places), func(a, b place) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.value, b.value)) }) {
+	for _, at := range sorting.All(maps.Keys(places), func(a, b place) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.value, b.value)) }) {
 		p := &r.places
 		p.id, p.kind, p.value = append(p.id, g.row.ID), append(p.kind, at.kind), append(p.value, at.value)
 		p.events, p.first, p.last = append(p.events, places[at].events), append(p.first, places[at].first), append(p.last, places[at].last)

@@ -18,6 +18,7 @@ import (
 
 	"stithy/internal/platform/failpoint"
 	"stithy/internal/platform/memory"
+	"stithy/internal/platform/sorting"
 )
 
 // Remove renames the repository away and deletes it. Doing it again changes nothing.
@@ -182,7 +183,7 @@ func linkAll(from, to string, want func(name string) bool) error {
 	if err := os.Mkdir(to, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	slices.SortStableFunc(entries, func(a, b fs.DirEntry) int { return last(a) - last(b) })
+	sorting.Stably(entries, func(a, b fs.DirEntry) int { return last(a) - last(b) })
 	for _, e := range entries {
 		if !e.Type().IsRegular() || !want(e.Name()) {
 			continue

@@ -22,6 +22,7 @@ import (
 
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/fairshare"
+	"stithy/internal/platform/sorting"
 )
 
 // Format is the form of an archive.
@@ -334,7 +335,7 @@ func (a *archives) sweep(now time.Time) {
 			sum += info.Size()
 		}
 	}
-	slices.SortFunc(files, func(x, y fs.FileInfo) int {
+	sorting.By(files, func(x, y fs.FileInfo) int {
 		return cmp.Or(x.ModTime().Compare(y.ModTime()), strings.Compare(x.Name(), y.Name()))
 	})
 	for _, f := range files {

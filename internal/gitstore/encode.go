@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"stithy/internal/platform/sorting"
 )
 
 // object is one to be written.
@@ -36,7 +38,7 @@ func newObject(kind Kind, data []byte) object {
 // treeObject encodes the entries of one directory; of their paths the last part counts.
 func treeObject(entries []Entry) (object, error) {
 	sorted := slices.Clone(entries)
-	slices.SortFunc(sorted, inTreeOrder)
+	sorting.By(sorted, inTreeOrder)
 	var data []byte
 	for _, e := range sorted {
 		id, err := hex.DecodeString(string(e.ID))

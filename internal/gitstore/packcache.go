@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"stithy/internal/platform/fairshare"
+	"stithy/internal/platform/sorting"
 )
 
 // packCache keeps answers to clients that clone: what they get depends on what
@@ -113,7 +114,7 @@ func openPackCache(dir string, most int64, log *slog.Logger) (*packCache, error)
 			found = append(found, info)
 		}
 	}
-	slices.SortFunc(found, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	sorting.By(found, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 	for _, info := range found {
 		a := &answer{key: info.Name(), size: info.Size()}
 		c.answers[a.key] = a

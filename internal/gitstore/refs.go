@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"stithy/internal/platform/sorting"
 )
 
 // RefQuery says which refs are wanted.
@@ -180,7 +182,7 @@ func (r *Repo) looseRefs(ctx context.Context, prefix string) ([]Ref, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading refs: %w: %w", ErrUnavailable, err)
 	}
-	slices.SortFunc(refs, func(a, b Ref) int { return cmp.Compare(a.Name, b.Name) })
+	sorting.By(refs, func(a, b Ref) int { return cmp.Compare(a.Name, b.Name) })
 	return refs, nil
 }
 
@@ -329,7 +331,7 @@ func parsePackedRefs(text string) ([]Ref, error) {
 		}
 	}
 	if !sorted {
-		slices.SortStableFunc(refs, func(a, b Ref) int { return cmp.Compare(a.Name, b.Name) })
+		sorting.Stably(refs, func(a, b Ref) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	return refs, nil
 }

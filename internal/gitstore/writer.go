@@ -9,11 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
 	"stithy/internal/platform/failpoint"
+	"stithy/internal/platform/sorting"
 )
 
 // Change is one edit of a tree.
@@ -234,7 +234,7 @@ func migrate(from, to string) error {
 			return err
 		}
 		// A pack counts from when its index is there, so that comes last.
-		slices.SortStableFunc(files, func(a, b fs.DirEntry) int {
+		sorting.Stably(files, func(a, b fs.DirEntry) int {
 			return strings.Compare(filepath.Ext(b.Name()), filepath.Ext(a.Name()))
 		})
 		for _, f := range files {

@@ -2,7 +2,6 @@ package issue
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"stithy/internal/kit/access"
@@ -10,6 +9,7 @@ import (
 	"stithy/internal/label"
 	"stithy/internal/milestone"
 	"stithy/internal/owner"
+	"stithy/internal/platform/sorting"
 	"stithy/internal/project"
 	"stithy/internal/user"
 )
@@ -67,7 +67,7 @@ func (x around) labelsOf(i *Issue) []label.Label {
 			all = append(all, l)
 		}
 	}
-	slices.SortFunc(all, func(a, b label.Label) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(all, func(a, b label.Label) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 

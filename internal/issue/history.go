@@ -2,12 +2,12 @@ package issue
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/paging"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/sorting"
 )
 
 // Day is how many issues of a list were there, and how many of them were closed, at the end of a day.
@@ -59,7 +59,7 @@ func history(spans []span) []Day {
 	for _, d := range changes {
 		days = append(days, d)
 	}
-	slices.SortFunc(days, func(a, b Day) int { return a.Date.Compare(b.Date) })
+	sorting.By(days, func(a, b Day) int { return a.Date.Compare(b.Date) })
 	for n := 1; n < len(days); n++ {
 		days[n].All += days[n-1].All
 		days[n].Closed += days[n-1].Closed

@@ -16,6 +16,7 @@ import (
 	"stithy/internal/kit/paging"
 	"stithy/internal/owner"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/sorting"
 	"stithy/internal/project"
 )
 
@@ -434,7 +435,7 @@ func (s *Service) spread(ctx context.Context, l *listing, g *group.Group) (empty
 	for _, row := range rows {
 		l.projects, l.full, l.numbers = append(l.projects, row.ID), append(l.full, row.Full), l.numbers+row.Last
 	}
-	slices.SortFunc(rows, func(a, b has) int { return cmp.Compare(b.Last, a.Last) })
+	sorting.By(rows, func(a, b has) int { return cmp.Compare(b.Last, a.Last) })
 	for _, row := range rows[:min(len(rows), maxLarge)] {
 		if row.Last > paging.MaxTotal {
 			l.large = append(l.large, row.ID)

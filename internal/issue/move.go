@@ -15,6 +15,7 @@ import (
 	"stithy/internal/kit/markdown"
 	"stithy/internal/owner"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/sorting"
 	"stithy/internal/project"
 )
 
@@ -193,7 +194,7 @@ func InFull(ctx context.Context, q postgres.Querier, from *project.Project, text
 	for n, text := range texts {
 		var b strings.Builder
 		at := 0
-		slices.SortFunc(spots[n], func(a, b markdown.Spot) int { return cmp.Compare(a.From, b.From) })
+		sorting.By(spots[n], func(a, b markdown.Spot) int { return cmp.Compare(a.From, b.From) })
 		for _, s := range spots[n] {
 			if iid, _ := strconv.Atoi(s.Name); s.From >= at && slices.Contains(there, iid) {
 				b.WriteString(text[at:s.From] + from.FullPath() + s.Text)

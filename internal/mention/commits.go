@@ -11,6 +11,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/markdown"
+	"stithy/internal/platform/sorting"
 	"stithy/internal/project"
 )
 
@@ -30,7 +31,7 @@ func (m message) commit() issue.Commit { return issue.Commit{Project: m.Project,
 func (s *Service) readMessage(ctx context.Context, m message) error {
 	all := markdown.IssuesIn(m.Text, strings.TrimSuffix(s.deps.ExternalURL, "/"))
 	// What is to be closed comes first, so that a long list of others leaves room for it.
-	slices.SortStableFunc(all, func(a, b markdown.Named) int {
+	sorting.Stably(all, func(a, b markdown.Named) int {
 		switch {
 		case a.Closes == b.Closes:
 			return 0

@@ -13,6 +13,7 @@ import (
 	"stithy/internal/label"
 	"stithy/internal/milestone"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/sorting"
 )
 
 // Moment is one thing that happened to an issue: something was said, and perhaps answered, or something changed.
@@ -64,7 +65,7 @@ func (s *Service) Timeline(ctx context.Context, a access.Actor, at AtIssue, req 
 		return page, err
 	}
 	all := slices.Concat(said, changed)
-	slices.SortFunc(all, Moment.compare)
+	sorting.By(all, Moment.compare)
 	if page.More = len(all) > req.PerPage; page.More {
 		all = all[:req.PerPage]
 		page.Next = all[len(all)-1].cursor()
@@ -107,7 +108,7 @@ func (s *Service) CursorToLatest(ctx context.Context, a access.Actor, at AtIssue
 		return nil, err
 	}
 	all := slices.Concat(said, changed)
-	slices.SortFunc(all, Moment.compare)
+	sorting.By(all, Moment.compare)
 	if len(all) <= most {
 		return nil, nil
 	}

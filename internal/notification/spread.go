@@ -15,6 +15,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/sorting"
 	"stithy/internal/project"
 	"stithy/internal/subscription"
 	"stithy/internal/user"
@@ -214,9 +215,9 @@ func (s *Service) allowed(ctx context.Context, tx pgx.Tx, h *happening, all []ca
 		}
 	}
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b candidate) int { return rank(a) - rank(b) })
+	sorting.Stably(all, func(a, b candidate) int { return rank(a) - rank(b) })
 	all = all[:len(all)-dropped]
-	slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(a.UserID, b.UserID) })
+	sorting.By(all, func(a, b candidate) int { return cmp.Compare(a.UserID, b.UserID) })
 	return all, nil
 }
 

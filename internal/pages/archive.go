@@ -18,6 +18,7 @@ import (
 	"stithy/internal/artifact"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/blob"
+	"stithy/internal/platform/sorting"
 )
 
 const (
@@ -120,7 +121,7 @@ func (s *Service) published(ctx context.Context, f artifact.File, root string) (
 	if len(files) == 0 {
 		return nil, refuse("the archive of the job has no files below %s; name the folder in pages:publish and in artifacts:paths", root)
 	}
-	slices.SortFunc(files, func(a, b siteFile) int { return cmp.Compare(a.path, b.path) })
+	sorting.By(files, func(a, b siteFile) int { return cmp.Compare(a.path, b.path) })
 	for i := 1; i < len(files); i++ {
 		if files[i].path == files[i-1].path {
 			return nil, refuse("%q is twice in the archive", shorten(files[i].Name))
@@ -195,7 +196,7 @@ func indexOf(files []siteFile) []byte {
 			b = append(b, 1)
 		}
 	}
-	slices.SortFunc(records, func(a, b [recordSize]byte) int { return bytes.Compare(a[:digestLength], b[:digestLength]) })
+	sorting.By(records, func(a, b [recordSize]byte) int { return bytes.Compare(a[:digestLength], b[:digestLength]) })
 	index := make([]byte, 0, len(records)*recordSize)
 	for i := range records {
 		index = append(index, records[i][:]...)

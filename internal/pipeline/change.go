@@ -13,6 +13,7 @@ import (
 
 	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/sorting"
 )
 
 // lockedPipeline is a pipeline under its lock, with its latest jobs and what becomes of
@@ -182,7 +183,7 @@ func (t *lockedPipeline) settle(ctx context.Context) error {
 // takes them from jobs that have ended.
 func (t *lockedPipeline) assignResources(ctx context.Context) error {
 	byGroup := slices.Clone(t.touched)
-	slices.SortFunc(byGroup, func(a, b *Job) int { return int(deref(a.ResourceGroupID) - deref(b.ResourceGroupID)) })
+	sorting.By(byGroup, func(a, b *Job) int { return int(deref(a.ResourceGroupID) - deref(b.ResourceGroupID)) })
 	for _, j := range byGroup {
 		if j.ResourceGroupID == nil {
 			continue

@@ -9,6 +9,7 @@ import (
 
 	"stithy/internal/ciconfig"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/sorting"
 	"stithy/internal/project"
 	"stithy/internal/runner"
 )
@@ -128,7 +129,7 @@ func waits(j *Job, jobs []Job) string {
 	open := slices.DeleteFunc(before(j, jobs), func(o Job) bool {
 		return o.Status.Complete() || (o.Status == Manual && o.AllowFailure && j.Needs == nil)
 	})
-	slices.SortStableFunc(open, func(a, b Job) int {
+	sorting.Stably(open, func(a, b Job) int {
 		first := func(o Job) int {
 			if r := rank(o); r > 0 {
 				return r

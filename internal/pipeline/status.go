@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"stithy/internal/ciconfig"
+	"stithy/internal/platform/sorting"
 )
 
 // Status is where a job, a stage or a pipeline stands.
@@ -205,7 +206,7 @@ type Change struct {
 // other; after them Advance says nothing more.
 func Advance(nodes []Node) []Change {
 	order := slices.Clone(nodes)
-	slices.SortStableFunc(order, func(a, b Node) int { return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.ID, b.ID)) })
+	sorting.Stably(order, func(a, b Node) int { return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.ID, b.ID)) })
 	named := make(map[string]int, len(order))
 	for i := range order {
 		named[order[i].Name] = i

@@ -13,6 +13,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/paging"
 	"stithy/internal/platform/jobqueue"
+	"stithy/internal/platform/sorting"
 	"stithy/internal/project"
 )
 
@@ -145,7 +146,7 @@ func (s *Service) order(ctx context.Context, repo *gitstore.Repo, prefix string,
 		}
 		compare = func(a, b gitstore.Ref) int { return int(at[a.Peeled] - at[b.Peeled]) }
 	}
-	slices.SortStableFunc(refs, func(a, b gitstore.Ref) int {
+	sorting.Stably(refs, func(a, b gitstore.Ref) int {
 		c := compare(a, b)
 		if o.Desc {
 			c = -c

@@ -9,6 +9,7 @@ import (
 	"stithy/internal/gitstore"
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
+	"stithy/internal/platform/sorting"
 	"stithy/internal/project"
 )
 
@@ -165,7 +166,7 @@ func counted(commits []*gitstore.Commit, orderBy string, desc bool) (all []Contr
 		}
 		all[i].Commits++
 	}
-	slices.SortStableFunc(all, func(a, b Contributor) int {
+	sorting.Stably(all, func(a, b Contributor) int {
 		order := cmp.Compare(a.Commits, b.Commits)
 		switch orderBy {
 		case "name":

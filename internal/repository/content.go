@@ -10,6 +10,7 @@ import (
 	"stithy/internal/gitstore"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/paging"
+	"stithy/internal/platform/sorting"
 	"stithy/internal/project"
 )
 
@@ -69,7 +70,7 @@ func (s *Service) Tree(ctx context.Context, p *project.Project, q TreeQuery, req
 	return paging.Cut(entries, req), nil
 }
 
-func grouped(entries []gitstore.Entry) { slices.SortStableFunc(entries, inGroups) }
+func grouped(entries []gitstore.Entry) { sorting.Stably(entries, inGroups) }
 
 func inGroups(a, b gitstore.Entry) int {
 	return cmp.Or(cmp.Compare(group(a), group(b)), strings.Compare(a.Path, b.Path))

@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"stithy/internal/platform/sorting"
 )
 
 // Type says whom a runner serves.
@@ -158,7 +160,7 @@ func Waiting(runners []Runner, job JobFacts, now time.Time) string {
 		return "1 runner serves this project and may not take it. " + why
 	}
 	var words []string
-	for _, why := range slices.SortedFunc(maps.Keys(reasons), func(a, b string) int { return cmp.Or(reasons[b]-reasons[a], strings.Compare(a, b)) }) {
+	for _, why := range sorting.All(maps.Keys(reasons), func(a, b string) int { return cmp.Or(reasons[b]-reasons[a], strings.Compare(a, b)) }) {
 		words = append(words, fmt.Sprintf("%d because %s", reasons[why], strings.ToLower(why[:1])+strings.TrimSuffix(why[1:], ".")))
 	}
 	return "None of the " + count(len(runners)) + " here may take it: " + strings.Join(words[:min(len(words), 4)], "; ") + "."

@@ -12,6 +12,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/wire"
 	"stithy/internal/platform/deps"
+	"stithy/internal/platform/sorting"
 	"stithy/internal/project"
 	"stithy/internal/repository"
 )
@@ -70,7 +71,7 @@ func (s *Service) Listed(ctx context.Context, a access.Actor, p *project.Project
 	for n := range files {
 		names[n] = nameOf(path.Base(files[n].Path))
 	}
-	slices.SortFunc(names, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
+	sorting.By(names, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
 	return names, err
 }
 

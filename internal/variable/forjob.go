@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/sorting"
 )
 
 // Query says which job asks for variables.
@@ -107,6 +108,6 @@ func (s *Service) ForJob(ctx context.Context, db postgres.Querier, q Query) ([]V
 		}
 		given = append(given, *v)
 	}
-	slices.SortFunc(given, func(a, b Variable) int { return strings.Compare(a.Key, b.Key) })
+	sorting.By(given, func(a, b Variable) int { return strings.Compare(a.Key, b.Key) })
 	return given, nil
 }

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"slices"
 	"strings"
 
 	"stithy/internal/gitstore"
 	"stithy/internal/kit/bus"
+	"stithy/internal/platform/sorting"
 	"stithy/internal/repository"
 	"stithy/internal/upload"
 )
@@ -51,7 +51,7 @@ func (s *Service) Contents(ctx context.Context, of bus.Entity, most int) (pages 
 			}
 		}
 	}
-	slices.SortStableFunc(pages, func(a, b Page) int {
+	sorting.Stably(pages, func(a, b Page) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a.Slug), strings.ToLower(b.Slug)), cmp.Compare(a.Slug, b.Slug))
 	})
 	if len(pages) > most {

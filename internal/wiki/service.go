@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -22,6 +21,7 @@ import (
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/deps"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/sorting"
 	"stithy/internal/repository"
 	"stithy/internal/setting"
 	"stithy/internal/upload"
@@ -127,7 +127,7 @@ func (s *Service) Pages(ctx context.Context, of bus.Entity, content bool) ([]Pag
 			pages = append(pages, p)
 		}
 	}
-	slices.SortStableFunc(pages, func(a, b Page) int {
+	sorting.Stably(pages, func(a, b Page) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title)), cmp.Compare(a.Slug, b.Slug))
 	})
 	if content {

@@ -13,6 +13,7 @@ import (
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
+	"stithy/internal/platform/sorting"
 )
 
 // Noun is what the endpoint is about: the first word of its path, or its dialect.
@@ -172,7 +173,7 @@ func TypeName(t reflect.Type) string {
 
 // byPath orders endpoints for readers.
 func byPath(endpoints []Endpoint) []Endpoint {
-	return slices.SortedFunc(slices.Values(endpoints), func(a, b Endpoint) int {
+	return sorting.All(slices.Values(endpoints), func(a, b Endpoint) int {
 		return cmp.Or(strings.Compare(a.Shown(), b.Shown()), strings.Compare(a.Method, b.Method))
 	})
 }

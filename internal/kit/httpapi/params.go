@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stithy/internal/kit/fault"
+	"stithy/internal/platform/sorting"
 )
 
 // Opt tells absent, null and given apart.
@@ -499,7 +500,7 @@ func sortedPositions(hash map[string]any) []string {
 			keys = append(keys, key)
 		}
 	}
-	slices.SortFunc(keys, func(a, b string) int {
+	sorting.By(keys, func(a, b string) int {
 		x, _ := strconv.Atoi(a)
 		y, _ := strconv.Atoi(b)
 		return x - y

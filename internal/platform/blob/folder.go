@@ -9,9 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"time"
+
+	"stithy/internal/platform/sorting"
 )
 
 // incoming is where blobs wait until they are whole. No key begins with a dot.
@@ -194,7 +195,7 @@ func (f *folder) list(ctx context.Context, dir, prefix, after string, limit int,
 		}
 		return dir + e.Name()
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(name(a), name(b)) })
+	sorting.By(entries, func(a, b fs.DirEntry) int { return strings.Compare(name(a), name(b)) })
 	for _, e := range entries {
 		key := name(e)
 		switch {

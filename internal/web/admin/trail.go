@@ -20,6 +20,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/paging"
 	"stithy/internal/owner"
+	"stithy/internal/platform/sorting"
 	"stithy/internal/web/grouppage"
 	"stithy/internal/web/page"
 	"stithy/internal/web/projectpage"
@@ -362,7 +363,7 @@ func details(text json.RawMessage) []detail {
 	for name, value := range members {
 		all = append(all, detail{Name: strings.ReplaceAll(name, "_", " "), Value: fmt.Sprint(value)})
 	}
-	slices.SortFunc(all, func(a, b detail) int { return cmp.Compare(a.Name, b.Name) })
+	sorting.By(all, func(a, b detail) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 

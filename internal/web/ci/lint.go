@@ -3,13 +3,13 @@ package ci
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
 	"stithy/internal/ciconfig"
 	"stithy/internal/kit/fault"
 	"stithy/internal/pipeline"
+	"stithy/internal/platform/sorting"
 	"stithy/internal/web/page"
 )
 
@@ -139,7 +139,7 @@ func lintProblems(all []ciconfig.Problem, content string) []lintProblem {
 		}
 		rows = append(rows, row)
 	}
-	slices.SortStableFunc(rows, func(a, b lintProblem) int {
+	sorting.Stably(rows, func(a, b lintProblem) int {
 		if a.File != b.File {
 			return strings.Compare(a.File, b.File)
 		}

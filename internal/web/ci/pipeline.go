@@ -11,6 +11,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/pipeline"
+	"stithy/internal/platform/sorting"
 	"stithy/internal/web/jobstatus"
 	"stithy/internal/web/page"
 	"stithy/internal/web/ui"
@@ -70,7 +71,7 @@ func most(jobs []pipeline.Job, limit int) []pipeline.Job {
 	for i := range ranked {
 		ranked[i] = i
 	}
-	slices.SortStableFunc(ranked, func(a, b int) int {
+	sorting.Stably(ranked, func(a, b int) int {
 		return slices.Index(urgent, jobs[a].Status) - slices.Index(urgent, jobs[b].Status)
 	})
 	ranked = ranked[:limit]

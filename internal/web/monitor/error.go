@@ -13,6 +13,7 @@ import (
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
 	"stithy/internal/kit/paging"
+	"stithy/internal/platform/sorting"
 	"stithy/internal/web/page"
 	"stithy/internal/web/ui"
 )
@@ -180,7 +181,7 @@ func parts(all []errortracking.Place, kind string) (shown []part) {
 			places, sum = append(places, p), sum+p.Events
 		}
 	}
-	slices.SortStableFunc(places, func(a, b errortracking.Place) int { return int(min(1, max(-1, b.Events-a.Events))) })
+	sorting.Stably(places, func(a, b errortracking.Place) int { return int(min(1, max(-1, b.Events-a.Events))) })
 	for _, p := range places[:min(len(places), shownParts)] {
 		shown = append(shown, part{Name: p.Value, Percent: strconv.FormatInt(p.Events*100/max(1, sum), 10)})
 	}
