@@ -192,7 +192,7 @@ func TestATodoIsSettledByWhatHappens(t *testing.T) {
 func TestATodoIsSettledOneByOneAndAllAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	w.open(t, w.reporter, w.project, "@developer @guest")
+	w.open(t, w.reporter, w.project, "@developer @guest @stranger")
 	w.open(t, w.reporter, w.project, "@developer")
 	first := w.list(t, w.developer, "")[1]
 	done := fmt.Sprintf("/todos/%d/mark_as_done", first.ID)
@@ -215,8 +215,15 @@ func TestATodoIsSettledOneByOneAndAllAtOnce(t *testing.T) {
 	if pending, settled := w.list(t, w.developer, ""), w.list(t, w.developer, "?state=done"); len(pending) != 0 || len(settled) != 2 {
 		t.Errorf("%d pending, %d done", len(pending), len(settled))
 	}
+	// Those of others stay, whether they came before or after.
+	for _, who := range []*user.User{w.guest, w.stranger} {
+		if got := w.todos(t, who); len(got) != 1 {
+			t.Errorf("%s has %q", who.Username, got)
+		}
+	}
+	w.As(t, w.stranger).Do(t, "POST", "/todos/mark_as_done", nil).WantStatus(t, http.StatusNoContent)
 	if got := w.todos(t, w.guest); len(got) != 1 {
-		t.Errorf("another has %q", got)
+		t.Errorf("the guest has %q when the stranger has done all", got)
 	}
 }
 
