@@ -11,12 +11,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/label"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/project/projecttest"
 	"stithy/internal/user/usertest"
 )
@@ -556,6 +559,76 @@ func TestWhatCannotBePromoted(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	reporter.Do(t, "PUT", in+"/promote", nil).Want(t, 400, `{"error":"name is missing"}`)
+}
+
+// Who manages the labels of the group that a project was in may not manage those of the group that it is in now.
+func TestALabelOfAProjectThatMovedMeanwhileIsNotPromoted(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.create(t, inProject(w.project), "own")
+	by := access.Actor{Person: w.reporter.Person()}
+	o, err := w.Owners.FindProject(t.Context(), by, id(w.project.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.DB.Exec(t.Context(), `update projects set namespace_id = $2 where id = $1`, w.project.ID, grouptest.New(t, w.DB).ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Labels.Promote(t.Context(), by, o, "own"); !fault.Is(err, fault.Conflict) {
+		t.Errorf("got %v", err)
+	}
+	if left, err := postgres.Value[int](t.Context(), w.DB, `select count(*) from labels where project_id = $1`, w.project.ID); err != nil || left != 1 {
+		t.Errorf("the project has %d: %v", left, err)
+	}
+}
+
+func TestWhoSubscribesToALabelThatGoesLeavesNothing(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	gone := w.create(t, inProject(w.project), "own")
+	subscribed := make(chan *httpapitest.Reply)
+	err := w.DB.InTx(t.Context(), func(tx pgx.Tx) error {
+		// Nobody subscribes before the label is gone, whether they hold it or not.
+		if _, err := tx.Exec(t.Context(), `lock table subscriptions in share mode`); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(t.Context(), `delete from labels where id = $1`, gone.ID); err != nil {
+			return err
+		}
+		go func() {
+			subscribed <- w.As(t, w.guest).Do(t, "POST", at(inProject(w.project), "own")+"/subscribe", nil)
+		}()
+		postgrestest.WaitForLock(t, w.DB)
+		return nil
+	})
+	if r := <-subscribed; err != nil || r.Status != http.StatusNotFound {
+		t.Errorf("got %d %s: %v", r.Status, r.Body, err)
+	}
+	if left := w.count(t, "subscriptions"); left != 0 {
+		t.Errorf("%d subscriptions are left", left)
+	}
+}
+
+// A change of one attribute leaves the others as they are when it is made.
+func TestWhoChangesALabelWaitsForWhoChangesItNow(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	m := w.create(t, inProject(w.project), "own", map[string]any{"color": "red"})
+	changed := make(chan *httpapitest.Reply)
+	err := w.DB.InTx(t.Context(), func(tx pgx.Tx) error {
+		if _, err := tx.Exec(t.Context(), `update labels set color = '#112233', description = 'new' where id = $1`, m.ID); err != nil {
+			return err
+		}
+		go func() {
+			changed <- w.As(t, w.reporter).Do(t, "PUT", at(inProject(w.project), "own"), map[string]any{"new_name": "other"})
+		}()
+		postgrestest.WaitForLock(t, w.DB)
+		return nil
+	})
+	got := httpapitest.JSON[made](t, (<-changed).WantStatus(t, http.StatusOK))
+	if err != nil || got.Name != "other" || got.Color != "#112233" || got.Description == nil || *got.Description != "new" {
+		t.Errorf("got %+v: %v", got, err)
+	}
 }
 
 // Many ask for the same names at once, in a project and above it, and promote what they made: nobody fails for another reason than that the name
