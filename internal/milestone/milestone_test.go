@@ -11,6 +11,7 @@ import (
 
 	"stithy/internal/group/grouptest"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/milestone"
 	"stithy/internal/platform/postgres"
@@ -130,6 +131,15 @@ func TestWhatAMilestoneMayBe(t *testing.T) {
 		if r := by.Do(t, "POST", in, body); r.Status != 400 || r.Body != c.body {
 			t.Errorf("%s: got %d %s, want %s", c.fact, r.Status, r.Body, c.body)
 		}
+	}
+	// Nor does anything else that makes milestones let one be longer.
+	o, err := w.Owners.FindProject(t.Context(), access.Actor{Person: w.reporter.Person()}, id(w.project.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Milestones.Create(t.Context(), access.Actor{Person: w.reporter.Person()}, o.Entity, milestone.Draft{Title: "new", Description: new(strings.Repeat("ü", 32_768) + "x")})
+	if !fault.Is(err, fault.Rejected) || !strings.Contains(err.Error(), "is too long (maximum is 65536 bytes)") {
+		t.Errorf("a description of 65,537 bytes gives %v", err)
 	}
 	other := w.create(t, in, "other")
 	for at, changes := range map[string]map[string]string{
@@ -343,6 +353,43 @@ func TestWhatMilestoneCannotBePromoted(t *testing.T) {
 		r := reporter.Do(t, "POST", at, nil)
 		if r.Status != c.status || (c.status == 400 && r.Body != `{"message":"Promotion failed - Title already being used for another group or project milestone."}`) {
 			t.Errorf("got %d %s", r.Status, r.Body)
+		}
+	}
+}
+
+// Who manages the milestones of the group that a project was in may not manage those of the group that it is in now.
+func TestAMilestoneOfAProjectThatMovedMeanwhileIsNotPromoted(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	own := w.create(t, inProject(w.project), "own")
+	by := access.Actor{Person: w.reporter.Person()}
+	o, err := w.Owners.FindProject(t.Context(), by, id(w.project.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.DB.Exec(t.Context(), `update projects set namespace_id = $2 where id = $1`, w.project.ID, grouptest.New(t, w.DB).ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Milestones.Promote(t.Context(), by, o, own.ID); !fault.Is(err, fault.Conflict) {
+		t.Errorf("got %v", err)
+	}
+	if left, err := postgres.Value[int](t.Context(), w.DB, `select count(*) from milestones where project_id = $1`, w.project.ID); err != nil || left != 1 {
+		t.Errorf("the project has %d: %v", left, err)
+	}
+}
+
+func TestAProjectHasItsOwnMilestonesAndThoseAboveIt(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	far := grouptest.New(t, w.DB)
+	theirs := httpapitest.JSON[made](t, w.As(t, w.root).Do(t, "POST", inGroup(far), map[string]any{"title": "far"}).WantStatus(t, http.StatusCreated))
+	beside := w.create(t, inProject(projecttest.New(t, w.DB, w.sub.ID)), "beside")
+	for m, has := range map[made]bool{
+		w.create(t, inProject(w.project), "own"): true, w.create(t, inGroup(w.sub), "sub"): true, w.create(t, inGroup(w.top), "top"): true, theirs: false, beside: false,
+	} {
+		found, err := w.Milestones.FindFor(t.Context(), w.DB, w.project.ID, m.ID)
+		if has && (err != nil || found.ID != m.ID) || !has && !fault.Is(err, fault.NotFound) {
+			t.Errorf("%s: got %+v, %v", m.Title, found, err)
 		}
 	}
 }
