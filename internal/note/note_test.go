@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"stithy/internal/app/apptest"
 	"stithy/internal/group/grouptest"
 	"stithy/internal/issue"
 	"stithy/internal/kit/access"
@@ -69,6 +70,16 @@ func TestWhatACommentMayBe(t *testing.T) {
 		`{"message":"400 Bad request - Note {:note=\u003e[\"is too long (maximum is 1000000 characters)\"]}"}`: {"body": strings.Repeat("x", 1_000_001)},
 	} {
 		w.reporter(t).Do(t, "POST", path, body).Want(t, http.StatusBadRequest, want)
+	}
+	// Characters of several bytes are counted as such, too, whoever asks.
+	reporter := access.Actor{Person: w.people[access.Reporter].Person()}
+	i, in, err := w.Issues.FindByID(t.Context(), reporter, w.issue.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Notes.Create(t.Context(), reporter, note.AtIssue{Placed: issue.Placed{Project: in, Issue: i}}, note.Draft{Body: strings.Repeat("ä", 1<<19) + "x"})
+	if !fault.Is(err, fault.Rejected) || !strings.Contains(err.Error(), "is too long") {
+		t.Errorf("a comment of more than a megabyte gives %v", err)
 	}
 	w.reporter(t).Do(t, "PUT", fmt.Sprintf("%s/%d", path, n.ID), map[string]any{"body": ""}).Want(t, http.StatusBadRequest, `{"error":"body is empty"}`)
 	w.reporter(t).Do(t, "PUT", fmt.Sprintf("%s/%d", path, n.ID), map[string]any{"body": " "}).WantStatus(t, http.StatusBadRequest)
@@ -325,6 +336,24 @@ select $1, decode(lpad(to_hex(n), 40, '0'), 'hex'), true, false, 'changed the de
 	}
 }
 
+// DO-05: whoever names an issue again and again does not fill the disk, nor the list of what its reader may read.
+func TestDO05_AnIssueIsNamedUpToABound(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	other := w.open(t, w.project, "Other")
+	if _, err := w.DB.Exec(t.Context(), `insert into notes (issue_id, discussion_id, first, thread, body, system, refers_to_id, created_at, updated_at)
+select $1, decode(lpad(to_hex(n), 40, '0'), 'hex'), true, false, 'marked this issue as related to #2', true, $2, now(), now() from generate_series(1, 999) n`, w.issue.ID, other.ID); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		w.open(t, w.project, "Another", map[string]any{"description": "like #1"})
+	}
+	var named int
+	if err := w.DB.QueryRow(t.Context(), `select count(*) from notes where issue_id = $1 and refers_to_id is not null`, w.issue.ID).Scan(&named); err != nil || named != 1000 {
+		t.Errorf("it is named %d times: %v", named, err)
+	}
+}
+
 func TestDiscussionsHoldWhatWasSaidToEachOther(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -376,6 +405,8 @@ func TestNotesOfADiscussionAreChangedAndTheNextOneTakesThePlaceOfTheFirst(t *tes
 	w.Turn(time.Minute)
 	reply := httpapitest.JSON[said](t, reporter.Do(t, "POST", path+"/"+begun.ID+"/notes", map[string]any{"body": "Because."}))
 	alone := w.say(t, w.people[access.Reporter], w.issue, "alone")
+	w.Turn(time.Minute)
+	last := httpapitest.JSON[said](t, reporter.Do(t, "POST", path+"/"+begun.ID+"/notes", map[string]any{"body": "I see."}))
 	first := fmt.Sprintf("%s/%s/notes/%d", path, begun.ID, begun.Notes[0].ID)
 	for want, body := range map[string]map[string]any{
 		`{"error":"body, resolved are missing, exactly one parameter must be provided"}`: {},
@@ -397,10 +428,12 @@ func TestNotesOfADiscussionAreChangedAndTheNextOneTakesThePlaceOfTheFirst(t *tes
 	}
 	reporter.Do(t, "DELETE", first, nil).WantStatus(t, http.StatusNoContent)
 	all := httpapitest.JSON[[]discussion](t, reporter.Do(t, "GET", path, nil))
-	if len(all) != 2 || all[0].ID != begun.ID || len(all[0].Notes) != 1 || all[0].Notes[0].ID != reply.ID || all[0].Individual {
+	if len(all) != 2 || all[0].ID != begun.ID || len(all[0].Notes) != 2 || all[0].Notes[0].ID != reply.ID || all[0].Individual {
 		t.Errorf("left are %+v", all)
 	}
-	reporter.Do(t, "DELETE", fmt.Sprintf("%s/%s/notes/%d", path, begun.ID, reply.ID), nil).WantStatus(t, http.StatusNoContent)
+	for _, n := range []said{reply, last} {
+		reporter.Do(t, "DELETE", fmt.Sprintf("%s/%s/notes/%d", path, begun.ID, n.ID), nil).WantStatus(t, http.StatusNoContent)
+	}
 	reporter.Do(t, "GET", path+"/"+begun.ID, nil).WantStatus(t, http.StatusNotFound)
 }
 
@@ -547,6 +580,7 @@ func TestACloneHasWhatWasSaidIfItIsAskedFor(t *testing.T) {
 	begun := httpapitest.JSON[discussion](t, w.reporter(t).Do(t, "POST", w.issue.path()+"/discussions", map[string]any{"body": "Why?"}))
 	w.Turn(time.Second)
 	w.reporter(t).Do(t, "POST", w.issue.path()+"/discussions/"+begun.ID+"/notes", map[string]any{"body": "Because."})
+	w.say(t, w.people[access.Reporter], w.issue, "Among us.", map[string]any{"internal": true})
 	w.change(t, w.issue, map[string]any{"title": "Mend the gate"})
 	clone := func(notes bool) made {
 		return httpapitest.JSON[made](t, w.reporter(t).Do(t, "POST", w.issue.path()+"/clone", map[string]any{"to_project_id": w.project.ID, "with_notes": notes}).
@@ -554,8 +588,15 @@ func TestACloneHasWhatWasSaidIfItIsAskedFor(t *testing.T) {
 	}
 	with, without := clone(true), clone(false)
 	all := httpapitest.JSON[[]discussion](t, w.reporter(t).Do(t, "GET", with.path()+"/discussions", nil))
-	if len(all) != 2 || len(all[0].Notes) != 2 || all[0].ID == begun.ID || all[0].Notes[0].Body != "Why?" || all[1].Notes[0].Body != "cloned from #1" {
+	if len(all) != 3 || len(all[0].Notes) != 2 || all[0].ID == begun.ID || all[0].Notes[0].Body != "Why?" || all[2].Notes[0].Body != "cloned from #1" {
 		t.Errorf("the clone has %+v", all)
+	}
+	// What was said among reporters stays among them.
+	if !all[1].Notes[0].Internal || all[1].Notes[0].Body != "Among us." {
+		t.Errorf("the clone has %+v", all[1])
+	}
+	if got := bodies(t, w.As(t, w.stranger), with.path()+"/notes?sort=asc"); !slices.Equal(got, []string{"Why?", "Because.", "cloned from #1"}) {
+		t.Errorf("a stranger reads %q in the clone", got)
 	}
 	if m := w.again(t, with); m.NotesCount != 2 {
 		t.Errorf("the clone counts %d", m.NotesCount)
@@ -707,8 +748,13 @@ func TestAnIssueCountsItsVotesWhoeverGivesAndTakesThem(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	path := w.issue.path() + "/award_emoji"
+	given := apptest.Heard[note.AwardEvent](w.Instance)
 	for u, name := range map[*user.User]string{w.stranger: "thumbsup", w.people[access.Guest]: "thumbsdown", w.people[access.Owner]: "heart"} {
 		w.As(t, u).Do(t, "POST", path, map[string]any{"name": name}).WantStatus(t, http.StatusCreated)
+		// Others hear of each: it settles what its giver was asked.
+		if told := given(); len(told) != 1 || !told[0].By.Is(u.ID) || told[0].Award.Name != name || *told[0].Award.IssueID != w.issue.ID {
+			t.Errorf("told is %+v", told)
+		}
 	}
 	if m := w.again(t, w.issue); m.Upvotes != 1 || m.Downvotes != 1 {
 		t.Errorf("counted is %+v", m)
