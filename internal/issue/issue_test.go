@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"stithy/internal/group/grouptest"
 	"stithy/internal/issue"
@@ -22,6 +23,7 @@ import (
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/kit/paging"
 	"stithy/internal/platform/postgres"
+	"stithy/internal/platform/postgres/postgrestest"
 	"stithy/internal/project"
 	"stithy/internal/project/projecttest"
 	"stithy/internal/user"
@@ -92,6 +94,11 @@ func TestWhatAnIssueMayBe(t *testing.T) {
 	}
 	if r := w.reporter(t).Do(t, "POST", of(w.project), map[string]any{"title": "x", "description": strings.Repeat("x", 1<<20+1)}); r.Status != http.StatusBadRequest {
 		t.Errorf("a description that is too long gives %d", r.Status)
+	}
+	// Nor does anything else that makes issues let one be longer.
+	_, err := w.Issues.Create(t.Context(), access.Actor{Person: w.people[access.Reporter].Person()}, w.project, issue.Draft{Title: "x", Description: new(strings.Repeat("x", 1<<20+1))})
+	if !fault.Is(err, fault.Rejected) || err.Error() != "description is too long (maximum is 1048576 bytes)" {
+		t.Errorf("a description that is too long gives %v", err)
 	}
 	w.reporter(t).Do(t, "PUT", long.path(), map[string]any{"updated_at": "2024-01-01T00:00:00Z"}).WantStatus(t, http.StatusBadRequest)
 	w.reporter(t).Do(t, "PUT", long.path(), map[string]any{"state_event": "lock"}).Want(t, http.StatusBadRequest, `{"error":"state_event does not have a valid value"}`)
@@ -919,6 +926,14 @@ func TestWhatIssuesKeptFromAGroupThatTheirProjectLeftIsNotShown(t *testing.T) {
 			t.Errorf("%s: %s", path, r.Body)
 		}
 	}
+	actor := access.Actor{Person: w.root.Person()}
+	i, there, err := w.Issues.FindByID(t.Context(), actor, m.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if beside, err := w.Issues.Beside(t.Context(), actor, there, *i); err != nil || beside[0].Milestone != nil || len(beside[0].Labels) != 1 {
+		t.Errorf("beside it stand %+v and %+v: %v", beside[0].Milestone, beside[0].Labels, err)
+	}
 	// Nor is it guessed by asking for it.
 	for _, in := range []string{fmt.Sprintf("/groups/%d/issues?", w.group.ID), of(p) + "?", "/issues?scope=all&", fmt.Sprintf("/issues?author_id=%d&scope=all&", w.root.ID)} {
 		for query, want := range map[string]int{"labels=secret": 0, "milestone=secret": 0, "not[labels]=secret": 1, "not[milestone]=secret": 1, "labels=own": 1} {
@@ -1112,6 +1127,28 @@ func TestManyChangeOneIssueAtOnce(t *testing.T) {
 	all.Wait()
 	if got := httpapitest.JSON[made](t, w.reporter(t).Do(t, "GET", m.path(), nil)); len(got.Assignees) != 1 || len(got.Labels) != 1 {
 		t.Errorf("it is given to %v with %v", got.Assignees, got.Labels)
+	}
+}
+
+// It is read after it is held: what somebody else does meanwhile is neither lost nor left out.
+func TestWhoChangesAnIssueWaitsForWhoChangesItNow(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	m, guest := w.create(t, "x"), w.people[access.Guest].ID
+	changed := make(chan *httpapitest.Reply)
+	err := w.DB.InTx(t.Context(), func(tx pgx.Tx) error {
+		for _, sql := range []string{`select id from issues where id = $1 and $2::bigint > 0 for no key update`, `insert into issue_assignees (issue_id, user_id) values ($1, $2)`} {
+			if _, err := tx.Exec(t.Context(), sql, m.ID, guest); err != nil {
+				return err
+			}
+		}
+		go func() { changed <- w.reporter(t).Do(t, "PUT", m.path(), map[string]any{"title": "y"}) }()
+		postgrestest.WaitForLock(t, w.DB)
+		return nil
+	})
+	got := httpapitest.JSON[made](t, (<-changed).WantStatus(t, http.StatusOK))
+	if err != nil || got.Title != "y" || len(got.Assignees) != 1 || got.Assignees[0].ID != guest {
+		t.Errorf("it is %q and given to %v: %v", got.Title, got.Assignees, err)
 	}
 }
 
