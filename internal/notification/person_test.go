@@ -57,6 +57,9 @@ func TestPeopleAreToldOnceOfAnIssueThatIsDueTomorrow(t *testing.T) {
 	w.As(t, chosen).Do(t, "PUT", ofProject(w.tool), map[string]any{"level": "custom", "issue_due": true}).WantStatus(t, http.StatusOK)
 	w.As(t, w.cleo).Do(t, "PUT", ofProject(w.tool), map[string]any{"level": "custom", "new_note": true}).WantStatus(t, http.StatusOK)
 	w.remind(t)
+	if n := value[int](t, w.DB, `select count(*) from mail_events`); n != 1 {
+		t.Errorf("%d are written down", n)
+	}
 	got := w.wantMails(t, "the author, the assignee and who chose it; not who watches", "ann", "ben", "chosen")
 	want := "This issue is due on " + w.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly) + "."
 	if got[0].Header.Get("Subject") != "Re: "+w.tool.Name+" | Too hot (#1)" || !strings.Contains(got[0].Text, want) || !strings.Contains(got[0].HTML, want) ||
