@@ -3,12 +3,13 @@
 //
 // It does not own incidents, which are issues.
 //
-// Tables: alert_integrations, alert_counters, alerts, alert_assignees, alert_changes.
+// Tables: alert_integrations, alert_settings, alert_counters, alerts, alert_assignees, alert_changes, alert_metric_images.
 package alert
 
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -197,6 +198,15 @@ type Alert struct {
 
 // Reference is how people write about the alert.
 func (a *Alert) Reference() string { return "^alert#" + strconv.Itoa(int(a.IID)) }
+
+// RunbookURL is the address of what to do, if a browser may open it; "" if the sender wrote something else.
+func (a *Alert) RunbookURL() string {
+	u, err := url.Parse(a.Runbook)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.ContainsAny(a.Runbook, " <>\"\\`") {
+		return ""
+	}
+	return u.String()
+}
 
 // Brief is an alert as its sender is told of it.
 type Brief struct {

@@ -2,6 +2,7 @@ package alert
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/project"
+	"stithy/internal/template"
 )
 
 var (
@@ -40,13 +42,22 @@ func (s *Service) Report(ctx context.Context, by access.Actor, p *project.Projec
 	case !MayReport(by, p):
 		return nil, errMayNotReport
 	}
-	if _, err := s.deps.Issues.Create(ctx, by, p, issue.Draft{
-		Title: a.incidentTitle(), Description: new(a.incidentText()), Type: issue.Incident, Severity: incidentSeverity[a.Severity],
-		With: func(ctx context.Context, tx pgx.Tx, i *issue.Issue) error { return s.link(ctx, tx, p.ID, iid, i) },
-	}); err != nil {
+	if err := s.report(ctx, by, p, a); err != nil {
 		return nil, err
 	}
 	return s.Find(ctx, p.ID, iid)
+}
+
+func (s *Service) report(ctx context.Context, by access.Actor, p *project.Project, a *Alert) error {
+	text, err := s.incidentText(ctx, by, p, a)
+	if err != nil {
+		return err
+	}
+	_, err = s.deps.Issues.Create(ctx, by, p, issue.Draft{
+		Title: a.incidentTitle(), Description: &text, Type: issue.Incident, Severity: incidentSeverity[a.Severity],
+		With: func(ctx context.Context, tx pgx.Tx, i *issue.Issue) error { return s.link(ctx, tx, p.ID, int64(a.IID), i) },
+	})
+	return err
 }
 
 // link notes an incident at its alert, which must have none.
@@ -71,31 +82,83 @@ func (a *Alert) incidentTitle() string {
 	return a.Title
 }
 
-// incidentText is what the description of an incident begins with. Whatever the sender wrote stands in it as code: it mentions nobody, and
-// commands in it are none.
-func (a *Alert) incidentText() string {
-	var b strings.Builder
-	line := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, "**%s:** %s\n\n", name, code(value))
+// incidentText is the description of an incident: what was sent, what the sender wrote for it, and the template of the project.
+func (s *Service) incidentText(ctx context.Context, by access.Actor, p *project.Project, a *Alert) (string, error) {
+	set, err := s.Settings(ctx, p.ID)
+	if err != nil {
+		return "", err
+	}
+	payload, err := s.Payload(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	parts := []string{a.summary(s.deps.ExternalURL + "/" + p.FullPath() + a.Page())}
+	if more := incidentMarkdown(payload); more != "" {
+		parts = append(parts, more)
+	}
+	if set.IssueTemplateKey != "" {
+		t, err := s.deps.Templates.Find(ctx, by, p, template.Issues, set.IssueTemplateKey)
+		if err == nil {
+			parts = append(parts, t.Content)
+		} else if !fault.Is(err, fault.NotFound) {
+			return "", err
 		}
 	}
-	line("Start time", a.StartedAt.UTC().Format(time.RFC1123))
-	line("Severity", a.Severity.String())
-	line("Service", a.Service)
-	line("Monitoring tool", a.MonitoringTool)
-	line("Hosts", strings.Join(a.Hosts, ", "))
-	line("Environment", a.Environment)
-	line("Query", a.Query)
-	line("Runbook", a.Runbook)
-	line("Description", a.Description)
-	line("Alert", a.Reference())
-	return b.String()
+	return strings.Join(parts, "\n\n---\n\n"), nil
+}
+
+// summary is what the description of an incident begins with. Whatever the sender wrote stands in it as code: it mentions nobody, and
+// commands in it are none.
+func (a *Alert) summary(page string) string {
+	var lines []string
+	line := func(name, value string) {
+		if value != "" {
+			lines = append(lines, fmt.Sprintf("**%s:** %s", name, value))
+		}
+	}
+	line("Start time", code(a.StartedAt.UTC().Format(time.RFC1123)))
+	line("Severity", code(a.Severity.String()))
+	line("Service", code(a.Service))
+	line("Monitoring tool", code(a.MonitoringTool))
+	line("Hosts", code(strings.Join(a.Hosts, ", ")))
+	line("Environment", code(a.Environment))
+	line("Query", code(a.Query))
+	if address := a.RunbookURL(); address != "" {
+		line("Runbook", "<"+address+">")
+	} else {
+		line("Runbook", code(a.Runbook))
+	}
+	line("Description", code(a.Description))
+	line("Alert", "["+a.Reference()+"]("+page+")")
+	return strings.Join(lines, "\n\n")
+}
+
+// maxMarkdown is how many characters of Markdown a sender adds to an incident.
+const maxMarkdown = 10_000
+
+// incidentMarkdown is the Markdown that a payload has for its incident. It names nobody, and commands in it are none: the sender is no member.
+func incidentMarkdown(payload string) string {
+	var fields struct {
+		Annotations map[string]any `json:"annotations"`
+	}
+	if err := json.Unmarshal([]byte(payload), &fields); err != nil {
+		return "" // its annotations are something else
+	}
+	lines := strings.Split(cut(text(fields.Annotations["svc_incident_markdown"]), maxMarkdown), "\n")
+	for i, l := range lines {
+		rest := strings.TrimLeft(l, " \t")
+		if strings.HasPrefix(rest, "/") {
+			lines[i] = l[:len(l)-len(rest)] + `\` + rest
+		}
+	}
+	return strings.ReplaceAll(strings.Join(lines, "\n"), "@", "@\u2060") // with an invisible sign between, a name is none
 }
 
 // code is a text of somebody else as code within a line: between more backticks than it holds in a row.
 func code(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	if text = strings.Join(strings.Fields(text), " "); text == "" {
+		return ""
+	}
 	fence := "`"
 	for strings.Contains(text, fence) {
 		fence += "`"

@@ -13,6 +13,7 @@ import (
 	"stithy/internal/kit/fault"
 	"stithy/internal/owner"
 	"stithy/internal/platform/batch"
+	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
 )
 
@@ -88,14 +89,25 @@ func (s *Service) store(ctx context.Context, projectID int64, deliveries []deliv
 	return out, err
 }
 
-// storeIn holds the project before its counter, as the removal of a project does.
-func (s *Service) storeIn(ctx context.Context, tx pgx.Tx, projectID int64, deliveries []delivery) ([]outcome, error) {
+// counter is the newest number of a project's alerts, and what follows when others come or these end.
+type counter struct {
+	Last, Told                                int32
+	CreateIssue, SendEmail, AutoCloseIncident bool
+}
+
+// hold keeps others from storing alerts of a project. It holds the project before its counter, as the removal of a project does.
+func (s *Service) hold(ctx context.Context, tx pgx.Tx, projectID int64) (counter, error) {
 	if err := owner.Hold(ctx, tx, bus.Entity{Kind: bus.OfProject, ID: projectID}); err != nil {
-		return nil, err
+		return counter{}, err
 	}
-	last, err := postgres.Value[int32](ctx, tx, sqlHoldCounter, projectID)
+	c, err := postgres.One[counter](ctx, tx, sqlHoldCounter, projectID)
+	return c, gone.Translate(err)
+}
+
+func (s *Service) storeIn(ctx context.Context, tx pgx.Tx, projectID int64, deliveries []delivery) ([]outcome, error) {
+	held, err := s.hold(ctx, tx, projectID)
 	if err != nil {
-		return nil, gone.Translate(err)
+		return nil, err
 	}
 	payloads, by := make([]parsed, len(deliveries)), map[*report]int64{}
 	prints := [][]byte{}
@@ -112,8 +124,8 @@ func (s *Service) storeIn(ctx context.Context, tx pgx.Tx, projectID int64, deliv
 	if err != nil {
 		return nil, err
 	}
-	done := settle(known, last, payloads)
-	if err := s.write(ctx, tx, projectID, last, done, by); err != nil {
+	done := settle(known, held.Last, payloads)
+	if err := s.write(ctx, tx, projectID, held, done, by); err != nil {
 		return nil, err
 	}
 	out := make([]outcome, len(deliveries))
@@ -123,20 +135,25 @@ func (s *Service) storeIn(ctx context.Context, tx pgx.Tx, projectID int64, deliv
 	return out, nil
 }
 
-// write does what was settled, in one exchange with the server. by is the integration of each report.
-func (s *Service) write(ctx context.Context, tx pgx.Tx, projectID int64, last int32, done settled, by map[*report]int64) error {
-	now := s.deps.Clock.Now()
+// write does what was settled, in one exchange with the server. by is the integration of each report. If more is to be done about alerts than to store them,
+// this is noted with them, and one job of each kind does it for all.
+func (s *Service) write(ctx context.Context, tx pgx.Tx, projectID int64, held counter, done settled, by map[*report]int64) error {
+	now, follows := s.deps.Clock.Now(), false
 	b := &pgx.Batch{}
 	for _, f := range done.created {
 		status := Triggered
 		if f.ended != nil {
 			status = Resolved
 		}
+		next := followUp(0)
+		if held.CreateIssue && status != Resolved { // no incident is made of what is over
+			next, follows = makeIncident, true
+		}
 		b.Queue(sqlInsertAlert, projectID, f.iid, by[f.report], f.title, f.description, f.service, f.tool, f.hosts, f.severity, status, f.fingerprint, f.events,
-			f.environment, f.runbook, f.query, f.payload, f.startedAt, f.ended, now)
+			f.environment, f.runbook, f.query, f.payload, f.startedAt, f.ended, now, next)
 	}
 	if n := len(done.created); n > 0 {
-		b.Queue(sqlSetCounter, projectID, last+int32(n))
+		b.Queue(sqlSetCounter, projectID, held.Last+int32(n), held.SendEmail)
 	}
 	if len(done.repeated) > 0 {
 		var ids, events []int64
@@ -152,7 +169,23 @@ func (s *Service) write(ctx context.Context, tx pgx.Tx, projectID int64, last in
 		for _, r := range done.resolved {
 			ids, times, were = append(ids, r.id), append(times, r.at), append(were, int16(r.was))
 		}
-		b.Queue(sqlResolveAlerts, ids, times, were, now)
+		b.Queue(sqlResolveAlerts, ids, times, were, now, held.AutoCloseIncident).QueryRow(func(row pgx.Row) error {
+			var closes bool
+			err := row.Scan(&closes)
+			follows = follows || closes
+			return err
+		})
 	}
-	return tx.SendBatch(ctx, b).Close()
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return err
+	}
+	if follows {
+		if err := s.deps.Queue.Insert(ctx, tx, FollowUpArgs{ProjectID: projectID}, jobqueue.Unique()); err != nil {
+			return err
+		}
+	}
+	if held.SendEmail && len(done.created) > 0 {
+		return s.deps.Queue.Insert(ctx, tx, TellArgs{ProjectID: projectID}, jobqueue.At(now.Add(window)), jobqueue.Unique())
+	}
+	return nil
 }

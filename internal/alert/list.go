@@ -21,12 +21,14 @@ type Filter struct {
 	Severity   *Severity
 	AssigneeID *int64
 	Search     string // in title, description, service and tool
+	First      int    // number of the first, and of the last; 0 for all
+	Last       int
 }
 
 // orders are the keys that a list may be ordered by, before the id.
 var orders = map[string]postgres.Key{
 	"started_at": {Expr: "a.started_at"}, "ended_at": {Expr: "a.ended_at"}, "event_count": {Expr: "a.events"}, "severity": {Expr: "a.severity"},
-	"status": {Expr: "a.status"},
+	"status": {Expr: "a.status"}, "number": {Expr: "a.iid"},
 }
 
 // List reads one page of a project's alerts.
@@ -47,6 +49,9 @@ func (f Filter) list(projectID int64) *postgres.List {
 	l := postgres.From("alerts a").Where("a.project_id = ?", projectID)
 	if len(f.Statuses) > 0 {
 		l.Where("a.status = any(?)", f.Statuses)
+	}
+	if f.First > 0 {
+		l.Where("a.iid between ? and ?", f.First, f.Last)
 	}
 	if f.Severity != nil {
 		l.Where("a.severity = ?", *f.Severity)
@@ -72,6 +77,8 @@ func (a *Alert) keyOf(order string) string {
 		return strconv.Itoa(int(a.Severity))
 	case "status":
 		return strconv.Itoa(int(a.Status))
+	case "number":
+		return strconv.Itoa(int(a.IID))
 	}
 	return a.StartedAt.Format(time.RFC3339Nano)
 }

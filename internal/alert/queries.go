@@ -30,27 +30,44 @@ update alert_integrations a set name = $2, active = $3, mapping = $4, example = 
 const (
 	// The row of the counter is held until the commit: those who store alerts of one project come one after another, on all nodes.
 	sqlHoldCounter = `
-insert into alert_counters (project_id, last) values ($1, 0) on conflict (project_id) do update set last = alert_counters.last returning last`
-	sqlSetCounter = `update alert_counters set last = $2 where project_id = $1`
+insert into alert_counters (project_id, last) values ($1, 0) on conflict (project_id) do update set last = alert_counters.last
+returning last, told, coalesce((select create_issue from alert_settings where project_id = $1), false) as create_issue,
+	coalesce((select send_email from alert_settings where project_id = $1), false) as send_email,
+	coalesce((select auto_close_incident from alert_settings where project_id = $1), true) as auto_close_incident`
+	// Of what comes while nobody is to be told, nobody is told later.
+	sqlSetCounter = `update alert_counters set last = $2, told = case when $3::boolean then told else $2 end where project_id = $1`
+	sqlSetTold    = `update alert_counters set told = $2 where project_id = $1`
 	sqlOpenAlerts = `
 select id, iid, title, status, fingerprint from alerts where project_id = $1 and status <> 2 and fingerprint = any($2)`
 	sqlInsertAlert = `
 insert into alerts (project_id, iid, integration_id, title, description, service, monitoring_tool, hosts, severity, status, fingerprint, events, environment,
-	runbook, query, payload, started_at, ended_at, created_at, updated_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19)`
+	runbook, query, payload, started_at, ended_at, created_at, updated_at, follow_up)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19, $20)`
 	sqlRepeatAlerts = `
 update alerts a set events = a.events + r.events, updated_at = $3
 from unnest($1::bigint[], $2::bigint[]) as r (id, events) where a.id = r.id`
+	// It tells whether something follows from it. The row is read as whoever made an incident of the alert meanwhile left it.
 	sqlResolveAlerts = `
 with done as (
-	update alerts a set status = 2, ended_at = r.at, updated_at = $4
-	from unnest($1::bigint[], $2::timestamptz[], $3::smallint[]) as r (id, at, was) where a.id = r.id returning a.id, r.was
+	update alerts a set status = 2, ended_at = r.at, updated_at = $4, follow_up = a.follow_up | case when $5::boolean and a.issue_id is not null then 2 else 0 end
+	from unnest($1::bigint[], $2::timestamptz[], $3::smallint[]) as r (id, at, was) where a.id = r.id returning a.id, r.was, a.follow_up
+), noted as (
+	insert into alert_changes (alert_id, old_status, new_status, created_at) select id, was, 2, $4 from done
 )
-insert into alert_changes (alert_id, old_status, new_status, created_at) select id, was, 2, $4 from done`
+select coalesce(bool_or(follow_up & 2 <> 0), false) from done`
+
+	sqlToFollow = `select id, iid, follow_up from alerts where project_id = $1 and follow_up <> 0 order by id limit $2`
+	sqlFollowed = `update alerts set follow_up = follow_up & ~$2::smallint where id = $1`
+	sqlSweep    = `delete from alerts where id in (select id from alerts where status = 2 and updated_at < $1 order by updated_at, id limit $2)`
+
+	sqlSettings    = `select create_issue, send_email, auto_close_incident, issue_template_key from alert_settings where project_id = $1`
+	sqlPutSettings = `
+insert into alert_settings (project_id, create_issue, send_email, auto_close_incident, issue_template_key, updated_at) values ($1, $2, $3, $4, $5, $6)
+on conflict (project_id) do update set create_issue = $2, send_email = $3, auto_close_incident = $4, issue_template_key = $5, updated_at = $6`
 
 	sqlAlert     = `select ` + alertColumns + ` from alerts a where a.project_id = $1 and a.iid = $2::bigint`
 	sqlLockAlert = sqlAlert + ` for update`
-	sqlSetIssue  = `update alerts set issue_id = $2, updated_at = $3 where id = $1`
+	sqlSetIssue  = `update alerts set issue_id = $2, updated_at = $3, follow_up = follow_up & ~1 where id = $1`
 	sqlPayload   = `select payload from alerts where id = $1`
 	sqlSetStatus = `update alerts a set status = $2, ended_at = $3, updated_at = $4 where a.id = $1 returning ` + alertColumns
 	sqlTouch     = `update alerts a set updated_at = $2 where a.id = $1 returning ` + alertColumns

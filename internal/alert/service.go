@@ -15,10 +15,12 @@ import (
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/deps"
 	"stithy/internal/platform/fairshare"
+	"stithy/internal/platform/jobqueue"
 	"stithy/internal/platform/postgres"
 	"stithy/internal/platform/secretbox"
 	"stithy/internal/project"
 	"stithy/internal/setting"
+	"stithy/internal/template"
 	"stithy/internal/user"
 )
 
@@ -26,10 +28,12 @@ import (
 type Deps struct {
 	DB          *postgres.DB
 	Bus         *bus.Bus
+	Queue       *jobqueue.Queue
 	Box         *secretbox.Box
 	Settings    *setting.Service
 	Users       *user.Service
 	Projects    *project.Service
+	Templates   *template.Service
 	Issues      *issue.Service
 	Clock       clock.Clock
 	ExternalURL string

@@ -297,7 +297,8 @@ func Assemble(p Parts) (*App, error) {
 		Clock: now, Names: names, JobTokens: &up.callers,
 	})
 	a.Alerts = alert.New(alert.Deps{
-		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Issues: a.Issues, Clock: now, ExternalURL: base,
+		DB: db, Bus: events, Queue: queue, Box: box, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Templates: a.Templates, Issues: a.Issues,
+		Clock: now, ExternalURL: base,
 	})
 	a.Dispatch = dispatch.New(dispatch.Deps{
 		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, OAuth: a.OAuth, Projects: a.Projects,
@@ -322,8 +323,8 @@ func Assemble(p Parts) (*App, error) {
 	a.Events = event.New(event.Deps{DB: db, Queue: queue, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Clock: now})
 	a.Notifications = notification.New(notification.Deps{
 		DB: db, Queue: queue, Box: box, Users: a.Users, Tokens: a.Tokens, Groups: a.Groups, Projects: a.Projects, Owners: a.Owners, Issues: a.Issues,
-		Notes: a.Notes, Pipelines: a.Pipelines, Markdown: a.Markdown, Settings: a.Settings, Mail: post, Clock: now, Log: log, ExternalURL: cfg.ExternalURL,
-		Names: names,
+		Notes: a.Notes, Pipelines: a.Pipelines, Alerts: a.Alerts, Markdown: a.Markdown, Settings: a.Settings, Mail: post, Clock: now, Log: log,
+		ExternalURL: cfg.ExternalURL, Names: names,
 	})
 	a.bind()
 	a.metrics = telemetry.NewMetrics(setting.Version, a.Settings.Instance().Revision)
@@ -332,7 +333,7 @@ func Assemble(p Parts) (*App, error) {
 		a.Users, a.SignIns, a.Groups, a.Projects, a.Members, a.OAuth,
 		a.Repositories, a.Uploads, a.LFS, a.Mentions, a.Snippets, a.Runners, a.Artifacts, a.Pipelines, a.Schedules, a.Dispatch, a.Audit, a.Events,
 		a.Notifications,
-		a.Errors, a.Pages, a.Certificates,
+		a.Alerts, a.Errors, a.Pages, a.Certificates,
 	} {
 		room.Register(registry)
 	}

@@ -82,6 +82,7 @@ func (a *App) react(events *bus.Bus) {
 	bus.On(events, a.Notifications.OnProject)
 	bus.On(events, a.Notifications.OnRequest)
 	bus.On(events, a.Notifications.OnUnknownEntry)
+	bus.On(events, a.Notifications.OnAlerts)
 
 	// What somebody does at an issue marks their to-dos there as done. Then those
 	// whom it names get one.

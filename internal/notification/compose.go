@@ -108,6 +108,8 @@ func (s *Service) letter(ctx context.Context, m *mailing) (*letter, error) {
 		l, err = s.aboutAccess(ctx, r, m, items)
 	case ofAccount:
 		l, err = s.aboutAccount(ctx, m, items)
+	case ofAlerts:
+		l, err = s.aboutAlerts(ctx, r, m, items)
 	}
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil // gone, or not for this reader any more
@@ -195,6 +197,8 @@ func (i item) personal() bool {
 
 func (s *Service) wants(r *reader, of thread, i item) bool {
 	switch of {
+	case ofAlerts:
+		return wantsAlerts(r.settings.Level) && !r.declined
 	case ofAccount:
 		return true
 	case ofProjectAccess, ofGroupAccess:
@@ -248,6 +252,8 @@ func reason(r *reader, of thread, items []item) string {
 	switch {
 	case of == ofPipeline:
 		return "you started this pipeline"
+	case of == ofAlerts:
+		return "you are responsible for this project"
 	case slices.ContainsFunc(items, func(i item) bool { return i.Mentioned && i.Event == ReassignIssue.Name() }):
 		return "the issue was given to you, or taken from you"
 	case slices.ContainsFunc(items, func(i item) bool { return i.Mentioned }):
@@ -264,6 +270,7 @@ func reason(r *reader, of thread, items []item) string {
 func stops(of thread) string {
 	return map[thread]string{
 		ofIssue: "mails about this issue", ofPipeline: "mails about pipelines of this project", ofProject: "mails about moves of this project",
+		ofAlerts: "mails about alerts of this project",
 	}[of]
 }
 

@@ -50,6 +50,7 @@ const sendTimeout = 2 * time.Minute
 // Register adds the room's workers.
 func (s *Service) Register(r *jobqueue.Registry) {
 	jobqueue.Register(r, s.Spread)
+	jobqueue.Register(r, s.SpreadAlerts)
 	jobqueue.RegisterTimeout(r, sendTimeout, s.Send)
 	jobqueue.Register(r, func(ctx context.Context, _ SweepArgs) error { return s.Sweep(ctx) })
 	r.Every(24*time.Hour, SweepArgs{})

@@ -128,7 +128,7 @@ on conflict (address) do update set answer = $2, refused_at = $3`
 	sqlClear      = `delete from refused_addresses where address = $1`
 
 	// What somebody declined that has no page of its own to change that.
-	sqlDeclinedBy = `select kind, subject_id from unsubscriptions where user_id = $1 and kind in ('pipelines', 'project') order by kind, subject_id limit $2`
+	sqlDeclinedBy = `select kind, subject_id from unsubscriptions where user_id = $1 and kind in ('alerts', 'pipelines', 'project') order by kind, subject_id limit $2`
 	sqlAddresses  = `select c.address from email_claims c where c.user_id = $1 order by c.address limit 200`
 )
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stithy/internal/alert"
 	"stithy/internal/group"
 	"stithy/internal/issue"
 	"stithy/internal/kit/access"
@@ -45,6 +46,7 @@ type Deps struct {
 	Issues      *issue.Service
 	Notes       *note.Service
 	Pipelines   *pipeline.Service
+	Alerts      *alert.Service
 	Markdown    *markdown.Service
 	Settings    *setting.Service
 	Mail        *mail.Sender

@@ -45,6 +45,8 @@ func (t thread) subject() subscription.Kind {
 		return subscription.Issue
 	case ofPipeline:
 		return subscription.Pipelines
+	case ofAlerts:
+		return subscription.Alerts
 	default:
 		return subscription.Project
 	}

@@ -87,7 +87,9 @@ func (s *Service) Unsubscribing(ctx context.Context, token string) (what string,
 	if err != nil {
 		return "", err
 	}
-	return stops(map[subscription.Kind]thread{subscription.Issue: ofIssue, subscription.Pipelines: ofPipeline, subscription.Project: ofProject}[l.kind]), nil
+	return stops(map[subscription.Kind]thread{
+		subscription.Issue: ofIssue, subscription.Pipelines: ofPipeline, subscription.Project: ofProject, subscription.Alerts: ofAlerts,
+	}[l.kind]), nil
 }
 
 // Unsubscribe ends the mails that a link is for. The link is the proof: nobody has to be signed in.
@@ -102,10 +104,11 @@ func (s *Service) Unsubscribe(ctx context.Context, token string) error {
 	})
 }
 
-// Declined is a project whose pipelines, or whose moves, somebody wants to hear nothing of.
+// Declined is a project whose pipelines, alerts or moves somebody wants to hear nothing of.
 type Declined struct {
 	Project   *project.Project
 	Pipelines bool
+	Alerts    bool
 }
 
 // DeclinedBy are the projects that an actor declined mails about, and sees.
@@ -124,15 +127,15 @@ func (s *Service) DeclinedBy(ctx context.Context, by access.Actor, most int) (al
 	projects, err := s.deps.Projects.Among(ctx, by, ids)
 	for _, r := range rows {
 		if p := projects[r.SubjectID]; p != nil {
-			all = append(all, Declined{Project: p, Pipelines: r.Kind == subscription.Pipelines})
+			all = append(all, Declined{Project: p, Pipelines: r.Kind == subscription.Pipelines, Alerts: r.Kind == subscription.Alerts})
 		}
 	}
 	return all, err
 }
 
-// Undecline lets an actor hear again of the pipelines and moves of a project.
+// Undecline lets an actor hear again of the pipelines, alerts and moves of a project.
 func (s *Service) Undecline(ctx context.Context, by access.Actor, projectID int64) error {
-	for _, kind := range []subscription.Kind{subscription.Pipelines, subscription.Project} {
+	for _, kind := range []subscription.Kind{subscription.Pipelines, subscription.Project, subscription.Alerts} {
 		if err := subscription.Undecline(ctx, s.deps.DB, kind, projectID, by.ID()); err != nil {
 			return err
 		}

@@ -24,6 +24,7 @@ const (
 	// These can be declined only. The subject is the project.
 	Pipelines Kind = "pipelines"
 	Project   Kind = "project"
+	Alerts    Kind = "alerts"
 )
 
 // Set gives a person a subscription, and reports whether they had none.

@@ -46,6 +46,21 @@ func (s *Service) CreateBot(ctx context.Context, tx pgx.Tx, by access.Actor, d B
 	return u, s.deps.Bus.Publish(ctx, tx, Event{Action: Created, By: by, User: u})
 }
 
+// AlertBot is the account of the instance that makes incidents of alerts.
+func (s *Service) AlertBot(ctx context.Context) (*User, error) {
+	var id int64
+	err := s.deps.DB.InTx(ctx, func(tx pgx.Tx) (err error) {
+		id, err = s.own(ctx, tx, &User{
+			AccountState: AccountState{Username: "alert-bot", Name: "Alert Bot", Kind: AlertBot}, Bio: "The alert bot makes incidents of alerts, and closes them.",
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.Find(ctx, id)
+}
+
 // ActsAsBot reports whether the caller is the account behind a project or
 // group token, whose life is decided by those who manage that place.
 func ActsAsBot(a access.Actor) bool {

@@ -102,33 +102,35 @@ func (s *Service) removeMarked(ctx context.Context, args RemoveArgs) error {
 	})
 }
 
-// ghost is the account that keeps what deleted people left. It is made when
-// it is first needed; two that make it at once agree on the one that is there.
+// ghost is the account that keeps what deleted people left.
 func (s *Service) ghost(ctx context.Context, tx pgx.Tx) (int64, error) {
-	id, err := postgres.Value[int64](ctx, tx, sqlGhostID)
+	return s.own(ctx, tx, &User{
+		AccountState: AccountState{Username: "ghost", Name: "Ghost User", Kind: Ghost},
+		Bio:          "This is a \"Ghost User\", created to hold all issues authored by users that have since been deleted. This user cannot be removed.",
+	})
+}
+
+// own is an account of the instance itself, of which there is one of a kind. It is made when
+// it is first needed; two that make it at once agree on the one that is there.
+func (s *Service) own(ctx context.Context, tx pgx.Tx, u *User) (int64, error) {
+	id, err := postgres.Value[int64](ctx, tx, sqlOwnID, u.Kind)
 	if !errors.Is(err, postgres.ErrNoRows) {
 		return id, err
 	}
-	now := s.deps.Clock.Now()
-	g := &User{
-		AccountState: AccountState{
-			Username: "ghost", Name: "Ghost User", Email: "ghost@noreply." + s.host, State: Active, Kind: Ghost,
-			ConfirmedAt: new(now.Truncate(time.Second)),
-		},
-		Bio:     "This is a \"Ghost User\", created to hold all issues authored by users that have since been deleted. This user cannot be removed.",
-		ThemeID: 1, ColorSchemeID: 1, CreatedAt: now,
-	}
+	now, name := s.deps.Clock.Now(), u.Username
+	u.Email, u.State, u.ConfirmedAt = name+"@noreply."+s.host, Active, new(now.Truncate(time.Second))
+	u.ThemeID, u.ColorSchemeID, u.CreatedAt = 1, 1, now
 	for suffix := range 10 {
 		if suffix > 0 {
-			g.Username = "ghost" + formatID(int64(suffix))
+			u.Username = name + formatID(int64(suffix))
 		}
-		err = pgx.BeginFunc(ctx, tx, func(sp pgx.Tx) error { return s.insert(ctx, sp, g, nil, nil) })
+		err = pgx.BeginFunc(ctx, tx, func(sp pgx.Tx) error { return s.insert(ctx, sp, u, nil, nil) })
 		if !errors.Is(err, errUsernameTaken) {
 			break
 		}
 	}
-	if name, violated := postgres.Constraint(err); violated && name == "users_ghost_key" {
-		return postgres.Value[int64](ctx, tx, sqlGhostID)
+	if name, violated := postgres.Constraint(err); violated && (name == "users_ghost_key" || name == "users_alert_bot_key") {
+		return postgres.Value[int64](ctx, tx, sqlOwnID, u.Kind)
 	}
-	return g.ID, err
+	return u.ID, err
 }

@@ -50,7 +50,7 @@ where id = $1`
 	sqlLockRemoval     = `select removal from users where id = $1 and removal is not null for update`
 	sqlDelete          = `delete from users where id = $1 and removal is not null`
 	sqlPendingRemovals = `select id from users where removal is not null order by id limit $1`
-	sqlGhostID         = `select id from users where kind = 'ghost'`
+	sqlOwnID           = `select id from users where kind = $1`
 
 	sqlClaimAddress  = `insert into email_claims (address, user_id) values ($1, $2)`
 	sqlAddressOwner  = `select user_id from email_claims where address = $1`

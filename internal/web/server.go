@@ -165,7 +165,7 @@ func (d Deps) areas() areas {
 		ci: ci.Deps{
 			Users: d.Users, Pipelines: d.Pipelines, Artifacts: d.Artifacts, Runners: d.Runners, Variables: d.Variables, Settings: d.Settings,
 		},
-		monitor: monitor.Deps{Users: d.Users, Alerts: d.Alerts, Errors: d.Errors, Repositories: d.Repositories},
+		monitor: monitor.Deps{Users: d.Users, Alerts: d.Alerts, Errors: d.Errors, Repositories: d.Repositories, Templates: d.Templates},
 		overview: overview.Deps{
 			Users: d.Users, Groups: d.Groups, Projects: d.Projects, Members: d.Members, Pipelines: d.Pipelines, Uploads: d.Uploads, Events: d.Events,
 		},

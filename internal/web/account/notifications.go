@@ -247,8 +247,11 @@ func mailed(x *request, body *notificationsBody) error {
 	declined, err := rooms.DeclinedBy(x.Context(), x.Actor, ownRows)
 	for _, d := range declined {
 		row := declinedRow{Path: d.Project.FullPath(), What: "moves of the project"}
-		if d.Pipelines {
+		switch {
+		case d.Pipelines:
 			row.What = "pipelines of the project"
+		case d.Alerts:
+			row.What = "alerts of the project"
 		}
 		row.Resume = x.Button(notificationsPath+"/declined/"+strconv.FormatInt(d.Project.ID, 10), "Mail me again", page.Secondary, "about "+row.Path)
 		body.Declined = append(body.Declined, row)

@@ -303,7 +303,7 @@ func (x *request) detail(a *alert.Alert) (body alertBody, err error) {
 	if err != nil {
 		return body, err
 	}
-	body = alertBody{Description: a.Description, Runbook: runbook(a.Runbook), Assignees: people[a.ID], Incident: x.incident(a)}
+	body = alertBody{Description: a.Description, Runbook: a.RunbookURL(), Assignees: people[a.ID], Incident: x.incident(a)}
 	body.Payload, body.Cut = readable(payload)
 	body.Facts = append(body.Facts, fact{Name: "Started", When: x.Time(&a.StartedAt)})
 	if a.EndedAt != nil {
@@ -335,15 +335,6 @@ func (x *request) detail(a *alert.Alert) (body alertBody, err error) {
 		body.Take = x.Button(at+"/assign", "Give it to me", page.Secondary, "the alert").With("to", "me")
 	}
 	return body, nil
-}
-
-// runbook is an address that a browser may open; others are not linked.
-func runbook(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") {
-		return ""
-	}
-	return address
 }
 
 // readable is a payload on several lines, or its beginning. It is read no further than it is shown: lines of what is deep are longer than what they hold.

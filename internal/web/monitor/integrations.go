@@ -2,11 +2,13 @@ package monitor
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"stithy/internal/alert"
 	"stithy/internal/kit/paging"
+	"stithy/internal/template"
 	"stithy/internal/web/page"
 )
 
@@ -14,6 +16,7 @@ import (
 type integrationsBody struct {
 	Integrations []integrationRow
 	Form         *page.Form
+	FollowUp     *page.Form // what follows from alerts
 }
 
 // integrationRow is an integration on its page.
@@ -29,7 +32,49 @@ type integrationRow struct {
 // kinds are what integrations are made for, as people read it.
 var kinds = map[alert.Kind]string{alert.HTTP: "HTTP", alert.Prometheus: "Prometheus Alertmanager"}
 
-func showIntegrations(x *request) error { return x.integrations(http.StatusOK, x.integrationForm()) }
+func showIntegrations(x *request) error { return x.integrations(http.StatusOK, x.integrationForm(), nil) }
+
+// followUpForm asks what follows from alerts. It shows what is chosen, or what was refused.
+func (x *request) followUpForm() (*page.Form, error) {
+	chosen, err := x.deps.Alerts.Settings(x.Context(), x.Project.ID)
+	if err != nil {
+		return nil, err
+	}
+	names, err := x.deps.Templates.Listed(x.Context(), x.Actor, x.Project, template.Issues)
+	if err != nil {
+		return nil, err
+	}
+	if chosen.IssueTemplateKey != "" && !slices.Contains(names, chosen.IssueTemplateKey) {
+		names = append(names, chosen.IssueTemplateKey) // it may come again
+	}
+	templates := []page.Choice{{Label: "No template"}}
+	for _, name := range names {
+		templates = append(templates, page.Choice{Value: name, Label: name, Chosen: name == chosen.IssueTemplateKey})
+	}
+	return x.NewForm(x.At(followUpPath), "Save",
+		page.Field{Name: "create_issue", Label: "Create an incident for each new alert", Type: page.Checkbox, Value: page.Checked(chosen.CreateIssue)},
+		page.Field{
+			Name: "auto_close_incident", Label: "Close the incident when the alert is resolved by what sent it", Type: page.Checkbox,
+			Value: page.Checked(chosen.AutoCloseIncident),
+		},
+		page.Field{Name: "send_email", Label: "Mail each new alert to owners and maintainers", Type: page.Checkbox, Value: page.Checked(chosen.SendEmail)},
+		page.Field{
+			Name: "issue_template_key", Label: "Template of incidents", Type: page.Select, Options: templates,
+			Hint: "One of the templates for issues in the repository. Incidents end with it.",
+		},
+	), nil
+}
+
+func saveFollowUp(x *request) error {
+	err := x.deps.Alerts.Set(x.Context(), x.Actor, x.Project, alert.Settings{
+		CreateIssue: x.Form.Get("create_issue") != "", SendEmail: x.Form.Get("send_email") != "",
+		AutoCloseIncident: x.Form.Get("auto_close_incident") != "", IssueTemplateKey: x.Form.Get("issue_template_key"),
+	})
+	if err != nil {
+		return x.integrations(http.StatusUnprocessableEntity, x.integrationForm(), err)
+	}
+	return x.Done(x.At(integrationsPath), "Saved.")
+}
 
 func (x *request) integrationForm() *page.Form {
 	return x.NewForm(x.At(integrationsPath), "Create integration",
@@ -40,12 +85,21 @@ func (x *request) integrationForm() *page.Form {
 	)
 }
 
-func (x *request) integrations(code int, form *page.Form) error {
+// integrations shows the page, with a form that was refused where there is one. refused is why what follows from alerts was.
+func (x *request) integrations(code int, form *page.Form, refused error) error {
 	found, err := x.deps.Alerts.Integrations(x.Context(), x.Project.ID, paging.Request{Page: 1, PerPage: 50})
 	if err != nil {
 		return err
 	}
 	body := integrationsBody{Form: form}
+	if body.FollowUp, err = x.followUpForm(); err != nil {
+		return err
+	}
+	if refused != nil {
+		if err := x.Refuse(body.FollowUp, refused); err != nil {
+			return err
+		}
+	}
 	for i := range found.Items {
 		row, err := x.integrationRow(&found.Items[i])
 		if err != nil {
@@ -93,7 +147,7 @@ func createIntegration(x *request) error {
 		if err := x.Refuse(form, err); err != nil {
 			return err
 		}
-		return x.integrations(http.StatusUnprocessableEntity, form)
+		return x.integrations(http.StatusUnprocessableEntity, form, nil)
 	}
 	return x.Done(x.At(integrationsPath), "Integration created. Give its address and key to what sends the alerts.")
 }

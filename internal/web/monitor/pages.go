@@ -6,6 +6,7 @@ import (
 	"stithy/internal/errortracking"
 	"stithy/internal/kit/access"
 	"stithy/internal/repository"
+	"stithy/internal/template"
 	"stithy/internal/user"
 	"stithy/internal/web/page"
 	"stithy/internal/web/projectpage"
@@ -19,11 +20,13 @@ type Deps struct {
 	Errors *errortracking.Service
 
 	Repositories *repository.Service
+	Templates    *template.Service
 }
 
 const (
 	alertsPath       = "alert_management"
 	integrationsPath = "settings/alert_integrations"
+	followUpPath     = "settings/alerts"
 	errorsPath       = "error_tracking"
 	settingsPath     = errorsPath + "/settings"
 )
@@ -49,6 +52,7 @@ func ProjectPages(d Deps) []projectpage.Page {
 			Route: "GET /-/" + integrationsPath, Needs: access.AdminAlertIntegrations, Do: d.do(showIntegrations),
 			Nav: page.Nav{List: projectpage.Settings, Title: "Alert integrations", Icon: ui.IconBell},
 		},
+		{Route: "POST /-/" + followUpPath, Needs: access.AdminAlertIntegrations, Do: d.do(saveFollowUp)},
 		{Route: "POST /-/" + integrationsPath, Needs: access.AdminAlertIntegrations, Do: d.do(createIntegration)},
 		{Route: "POST /-/" + integrationsPath + "/{id}/active", Needs: access.AdminAlertIntegrations, Do: d.do(setActive)},
 		{Route: "POST /-/" + integrationsPath + "/{id}/key", Needs: access.AdminAlertIntegrations, Do: d.do(replaceKey)},
