@@ -9,13 +9,14 @@ package alert
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"net/url"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/secretbox"
+	"stithy/internal/todo"
 )
 
 // Status is where an alert stands. Any may follow any other.
@@ -200,13 +201,7 @@ type Alert struct {
 func (a *Alert) Reference() string { return "^alert#" + strconv.Itoa(int(a.IID)) }
 
 // RunbookURL is the address of what to do, if a browser may open it; "" if the sender wrote something else.
-func (a *Alert) RunbookURL() string {
-	u, err := url.Parse(a.Runbook)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.ContainsAny(a.Runbook, " <>\"\\`") {
-		return ""
-	}
-	return u.String()
-}
+func (a *Alert) RunbookURL() string { return webAddress(a.Runbook) }
 
 // Brief is an alert as its sender is told of it.
 type Brief struct {
@@ -215,4 +210,4 @@ type Brief struct {
 }
 
 // Page is where people read the alert, below its project.
-func (a *Alert) Page() string { return "/-/alert_management/" + strconv.Itoa(int(a.IID)) + "/details" }
+func (a *Alert) Page() string { return fmt.Sprintf(todo.AlertPath, a.IID) }

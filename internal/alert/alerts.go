@@ -79,7 +79,7 @@ func (s *Service) Decide(ctx context.Context, by access.Actor, p *project.Projec
 			}
 		}
 		if d.Assignees != nil {
-			a, err = s.assign(ctx, tx, p, a, *d.Assignees)
+			a, err = s.assign(ctx, tx, by, p, a, *d.Assignees)
 		}
 		return err
 	})
@@ -98,11 +98,17 @@ func (s *Service) setStatus(ctx context.Context, tx pgx.Tx, by access.Actor, a *
 	if err != nil {
 		return nil, postgres.Faults{"alerts_open": errOpenAlready}.Translate(err)
 	}
-	_, err = tx.Exec(ctx, sqlChange, a.ID, by.ID(), was, to, now)
-	return changed, err
+	if _, err = tx.Exec(ctx, sqlChange, a.ID, by.ID(), was, to, now); err != nil {
+		return nil, err
+	}
+	if to == Resolved {
+		return changed, s.deps.Todos.EndAlert(ctx, tx, a.ID, now)
+	}
+	return changed, s.deps.Todos.ActAtAlert(ctx, tx, by, a.ID, now)
 }
 
-func (s *Service) assign(ctx context.Context, tx pgx.Tx, p *project.Project, a *Alert, ids []int64) (*Alert, error) {
+// assign gives an alert to some people and to nobody else. Those who did not have it find it on their lists.
+func (s *Service) assign(ctx context.Context, tx pgx.Tx, by access.Actor, p *project.Project, a *Alert, ids []int64) (*Alert, error) {
 	now := s.deps.Clock.Now()
 	roles, err := grant.RolesOnProject(ctx, tx, ids, p.ID, now)
 	if err != nil {
@@ -111,10 +117,15 @@ func (s *Service) assign(ctx context.Context, tx pgx.Tx, p *project.Project, a *
 	if slices.ContainsFunc(ids, func(id int64) bool { return roles[id] < access.Developer }) {
 		return nil, errNotAssignable
 	}
-	if _, err := tx.Exec(ctx, sqlUnassign, a.ID, ids); err != nil {
+	taken, err := postgres.Values[int64](ctx, tx, sqlUnassign, a.ID, ids)
+	if err != nil {
 		return nil, err
 	}
-	if _, err := tx.Exec(ctx, sqlAssign, a.ID, ids); err != nil {
+	given, err := postgres.Values[int64](ctx, tx, sqlAssign, a.ID, ids)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.deps.Todos.GiveAlert(ctx, tx, by, p.ID, a.ID, given, taken, now); err != nil {
 		return nil, err
 	}
 	return found(postgres.One[Alert](ctx, tx, sqlTouch, a.ID, now))

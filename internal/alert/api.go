@@ -28,7 +28,7 @@ func (s *Service) Endpoints() []httpapi.Endpoint {
 		project.On(in, spec("POST", one+"/reset_token", admin, 0, "Give an alert integration another key."), s.handleReplaceKey),
 		project.On(in, spec("DELETE", one, admin, http.StatusNoContent, "Delete an alert integration."), s.handleDelete),
 		project.On(in, test, s.handleTest),
-	}, s.alertEndpoints(), s.intakeEndpoints())
+	}, s.alertEndpoints(), s.imageEndpoints(), s.intakeEndpoints())
 }
 
 type integrationForm struct {
@@ -149,7 +149,7 @@ func (s *Service) handleTest(ctx context.Context, call httpapi.Call[*project.Pro
 	if err != nil {
 		return nil, err
 	}
-	return s.takeFrom(ctx, call.Length(), call.Body(maxPayload+1), in)
+	return s.takeFrom(ctx, call.Body(maxPayload+1), in)
 }
 
 var errTooLarge = fault.WithMessage(fault.BadParams, "the payload is larger than %d bytes", maxPayload)

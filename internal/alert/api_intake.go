@@ -1,6 +1,7 @@
 package alert
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/subtle"
@@ -139,23 +140,38 @@ func (s *Service) rate() (ratelimit.Rule, bool) {
 	}, now.ThrottleIncidentManagementNotificationEnabled
 }
 
-// read takes a payload. Large ones take much memory, so only some are read at a time.
-func (s *Service) read(ctx context.Context, length int64, body io.Reader) (all []byte, release func(), err error) {
-	release = func() {}
-	if length > largePayload || length == httpapi.UnknownSize {
-		if release, err = s.large.Take(ctx, ""); err != nil {
-			return nil, nil, err
-		}
+// read takes a payload. What is small is held without asking; how many large ones are held at a time is bounded, and of one project a quarter of
+// them: who sends slowly keeps others of their own project waiting, and nobody else. Only what has come as a whole waits to be understood.
+func (s *Service) read(ctx context.Context, in *Integration, body io.Reader) (all []byte, release func(), err error) {
+	all, err = io.ReadAll(io.LimitReader(body, largePayload))
+	if err != nil {
+		return nil, nil, unread(err)
 	}
-	all, err = readPayload(body)
-	if err == nil {
-		return all, release, nil
+	if len(all) < largePayload {
+		return all, func() {}, nil
 	}
-	release()
-	if errors.Is(err, lifecycle.ErrSlow) {
+	come, err := s.reading.Take(ctx, strconv.FormatInt(in.ProjectID, 10))
+	if err != nil {
 		return nil, nil, err
 	}
-	return nil, nil, errTooLarge
+	if all, err = readPayload(io.MultiReader(bytes.NewReader(all), body)); err != nil {
+		come()
+		return nil, nil, unread(err)
+	}
+	understood, err := s.large.Take(ctx, "")
+	if err != nil {
+		come()
+		return nil, nil, err
+	}
+	return all, func() { understood(); come() }, nil
+}
+
+// unread is why a payload could not be taken.
+func unread(err error) error {
+	if errors.Is(err, lifecycle.ErrSlow) {
+		return err
+	}
+	return errTooLarge
 }
 
 func (s *Service) intakeEndpoints() []httpapi.Endpoint {
@@ -186,13 +202,13 @@ type endpointParams struct {
 // handled is the handler of all three, whose parameters were looked at before.
 func handled[P any](s *Service) func(context.Context, httpapi.Call[httpapi.None, P]) ([]Brief, error) {
 	return func(ctx context.Context, call httpapi.Call[httpapi.None, P]) ([]Brief, error) {
-		return s.takeFrom(ctx, call.Length(), call.Body(maxPayload+1), ctx.Value(intakeKey{}).(*intake).integration)
+		return s.takeFrom(ctx, call.Body(maxPayload+1), ctx.Value(intakeKey{}).(*intake).integration)
 	}
 }
 
 // takeFrom takes what a request carries for an integration.
-func (s *Service) takeFrom(ctx context.Context, length int64, from io.Reader, in *Integration) ([]Brief, error) {
-	body, release, err := s.read(ctx, length, from)
+func (s *Service) takeFrom(ctx context.Context, from io.Reader, in *Integration) ([]Brief, error) {
+	body, release, err := s.read(ctx, in, from)
 	if err != nil {
 		return nil, err
 	}

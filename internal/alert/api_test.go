@@ -205,7 +205,7 @@ func TestTheOldAddressesAreThoseOfTheFirstIntegrationOfAKind(t *testing.T) {
 	}
 }
 
-func TestAReplacedKeyAndADeletedIntegrationAreRefusedAtOnce(t *testing.T) {
+func TestIN03_AReplacedKeyAndADeletedIntegrationAreRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	in := w.integration(t, "http")
@@ -235,7 +235,7 @@ func TestAProjectThatIsArchivedOrLeavingTakesNoAlerts(t *testing.T) {
 	}
 }
 
-func TestManySendersOfOneAlertMakeOneWithTheExactCount(t *testing.T) {
+func TestIN07_ManySendersOfOneAlertMakeOneWithTheExactCount(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	in := w.integration(t, "http")
@@ -271,7 +271,7 @@ func TestManySendersOfOneAlertMakeOneWithTheExactCount(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLargeOrNoJSONIsRefusedWithoutABody(t *testing.T) {
+func TestIN02_WhatIsTooLargeOrNoJSONIsRefusedWithoutABody(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	in := w.integration(t, "http")

@@ -170,7 +170,7 @@ func TestNoIncidentIsMadeOfWhatIsOverReportedOrRefused(t *testing.T) {
 	}
 }
 
-func TestJobsThatRunAtOnceMakeOneIncident(t *testing.T) {
+func TestIN07_JobsThatRunAtOnceMakeOneIncident(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	in := w.integration(t, "http")

@@ -190,7 +190,10 @@ func (s *Service) closeFor(ctx context.Context, bot access.Actor, p *project.Pro
 	return err
 }
 
-// Sweep removes alerts that were resolved and not touched for a year.
+// Sweep removes alerts that were resolved and not touched for a year, and the bytes of pictures that nobody is shown any more.
 func (s *Service) Sweep(ctx context.Context) error {
-	return s.deps.DB.InBatches(ctx, sweepBatch, sqlSweep, s.deps.Clock.Now().Add(-retention))
+	if err := s.deps.DB.InBatches(ctx, sweepBatch, sqlSweep, s.deps.Clock.Now().Add(-retention)); err != nil {
+		return err
+	}
+	return s.sweepImages(ctx)
 }

@@ -217,7 +217,8 @@ func digest(s string) []byte {
 // moment reads a time as senders write it.
 func moment(s string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", time.RFC1123Z, time.RFC1123, time.DateOnly} {
-		if at, err := time.Parse(layout, s); err == nil && at.Year() >= 1 && at.Year() <= 9999 {
+		// What is within the years here may be outside of them in UTC, in which nothing else could be written.
+		if at, err := time.Parse(layout, s); err == nil && at.UTC().Year() >= 1 && at.UTC().Year() <= 9999 {
 			return at.UTC(), true
 		}
 	}

@@ -76,7 +76,7 @@ func TestWhatIsTooLongIsCut(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoObjectWithinTheBoundsIsRefused(t *testing.T) {
+func TestIN02_WhatIsNoObjectWithinTheBoundsIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
 		"nothing": "", "a list": "[]", "a word": `"x"`, "null": "null", "half": `{"title":`, "two": "{}{}", "not UTF-8": "{\"a\":\"\xff\"}",

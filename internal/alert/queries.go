@@ -53,6 +53,8 @@ with done as (
 	from unnest($1::bigint[], $2::timestamptz[], $3::smallint[]) as r (id, at, was) where a.id = r.id returning a.id, r.was, a.follow_up
 ), noted as (
 	insert into alert_changes (alert_id, old_status, new_status, created_at) select id, was, 2, $4 from done
+), settled as (
+	update todos t set done = true, updated_at = $4 from done where t.alert_id = done.id and not t.done
 )
 select coalesce(bool_or(follow_up & 2 <> 0), false) from done`
 
@@ -74,6 +76,6 @@ on conflict (project_id) do update set create_issue = $2, send_email = $3, auto_
 	sqlChange    = `insert into alert_changes (alert_id, user_id, old_status, new_status, created_at) values ($1, $2, $3, $4, $5)`
 	sqlChanges   = `select user_id, old_status, new_status, created_at from alert_changes where alert_id = $1 order by id desc limit 100`
 	sqlAssignees = `select alert_id, user_id from alert_assignees where alert_id = any($1) order by alert_id, user_id`
-	sqlUnassign  = `delete from alert_assignees where alert_id = $1 and not user_id = any($2)`
-	sqlAssign    = `insert into alert_assignees (alert_id, user_id) select $1, unnest($2::bigint[]) on conflict do nothing`
+	sqlUnassign  = `delete from alert_assignees where alert_id = $1 and not user_id = any($2) returning user_id`
+	sqlAssign    = `insert into alert_assignees (alert_id, user_id) select $1, unnest($2::bigint[]) on conflict do nothing returning user_id`
 )

@@ -12,6 +12,7 @@ import (
 	"stithy/internal/kit/bus"
 	"stithy/internal/kit/fault"
 	"stithy/internal/platform/batch"
+	"stithy/internal/platform/blob"
 	"stithy/internal/platform/clock"
 	"stithy/internal/platform/deps"
 	"stithy/internal/platform/fairshare"
@@ -21,6 +22,7 @@ import (
 	"stithy/internal/project"
 	"stithy/internal/setting"
 	"stithy/internal/template"
+	"stithy/internal/todo"
 	"stithy/internal/user"
 )
 
@@ -29,12 +31,14 @@ type Deps struct {
 	DB          *postgres.DB
 	Bus         *bus.Bus
 	Queue       *jobqueue.Queue
+	Blobs       blob.Store
 	Box         *secretbox.Box
 	Settings    *setting.Service
 	Users       *user.Service
 	Projects    *project.Service
 	Templates   *template.Service
 	Issues      *issue.Service
+	Todos       *todo.Service
 	Clock       clock.Clock
 	ExternalURL string
 }
@@ -45,7 +49,8 @@ type Service struct {
 	dialect dialect
 	finding *batch.Batcher[address, struct{}, *Integration]
 	storing *batch.Batcher[int64, delivery, outcome]
-	large   *fairshare.Slots // for payloads that take much memory
+	reading *fairshare.Slots // for large payloads that come
+	large   *fairshare.Slots // for large payloads that are read and stored, which takes many times their size
 }
 
 // Bounds of what waits. Whoever looks for an integration or stores alerts shares the work of others who do so at the same time.
@@ -57,11 +62,12 @@ var (
 const (
 	largePayload  = 64 << 10
 	largePayloads = 8
+	largeBodies   = 64 // which are at most that many MB
 )
 
 // New puts the room together.
 func New(d Deps) *Service {
-	s := &Service{deps: deps.Complete(d), large: fairshare.New(largePayloads, largePayloads)}
+	s := &Service{deps: deps.Complete(d), reading: fairshare.New(largeBodies, largeBodies/4), large: fairshare.New(largePayloads, largePayloads)}
 	s.dialect = s.newDialect()
 	s.finding = batch.New(findingLimits, s.find)
 	s.storing = batch.New(storingLimits, s.store)

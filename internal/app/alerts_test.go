@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"stithy/internal/alert"
 	"stithy/internal/kit/access"
 )
 
@@ -65,6 +66,65 @@ func TestAlertsAreSetUpLookedAtAndAnsweredOnPages(t *testing.T) {
 		}
 	}
 	if s := b.submit(b.get(integrationPages), one+"/delete", nil); !s.says("Integration deleted.") {
+		t.Errorf("%s", s.Body)
+	}
+}
+
+func TestWhatFollowsFromAlertsIsChosenOnAPage(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	b, _ := d.signedIn(t, access.Maintainer, d.hidden)
+	const chosen = "/house/hidden/-/settings/alerts"
+	s := b.submit(b.get(integrationPages), chosen, map[string]string{"create_issue": "1", "send_email": "1", "auto_close_incident": ""})
+	if !s.says("Saved.") {
+		t.Fatalf("%s", s.Body)
+	}
+	if got, err := d.Alerts.Settings(t.Context(), d.hidden.ID); err != nil || got != (alert.Settings{CreateIssue: true, SendEmail: true}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if s := b.submit(s, chosen, map[string]string{"issue_template_key": strings.Repeat("x", 300)}); s.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a name that is too long: %d", s.Code)
+	}
+	developer, _ := d.signedIn(t, access.Developer, d.hidden)
+	if w := developer.send("POST", chosen, nil); w.Code == http.StatusOK || w.Code == http.StatusSeeOther {
+		t.Errorf("a developer: %d", w.Code)
+	}
+}
+
+// IN-01: what was added to an alert is shown as a picture, and nothing in it acts.
+func TestIN01_PicturesOfAnAlertAreShownOnItsPage(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t)
+	b, u := d.signedIn(t, access.Developer, d.hidden)
+	d.exec(t, `insert into alerts (project_id, iid, title, description, service, monitoring_tool, hosts, severity, status, events, environment, runbook, query, payload, started_at, created_at, updated_at)
+		values ($1, 1, 'Disk', '', '', '', '{}', 0, 0, 1, '', '', '', '{}', now(), now(), now())`, d.hidden.ID)
+	a, err := d.Alerts.Find(t.Context(), d.hidden.ID, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := d.Alerts.AddImage(t.Context(), access.Actor{Person: u.Person()}, a, "x.html", []byte("\x89PNG\r\n\x1a\n<script>"), alert.Source{URL: "https://graphs.example/1", Text: "<b>CPU"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := fmt.Sprintf("%s/1/metric_images/%d/x.html", alertPages, i.ID)
+	s := b.get(alertPages + "/1/details")
+	if !strings.Contains(s.Body.String(), `src="`+path+`"`) || !strings.Contains(s.Body.String(), `href="https://graphs.example/1"`) || strings.Contains(s.Body.String(), "<b>CPU") {
+		t.Errorf("%s", s.Body)
+	}
+	w := b.send("GET", path, nil)
+	if h := w.Header(); w.Code != http.StatusOK || h.Get("Content-Type") != "image/png" || h.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(h.Get("Content-Security-Policy"), "sandbox") {
+		t.Errorf("%d %v", w.Code, h)
+	}
+	for _, wrong := range []string{"/1/metric_images/99/x.html", fmt.Sprintf("/1/metric_images/%d/y.html", i.ID), fmt.Sprintf("/2/metric_images/%d/x.html", i.ID), "/1/metric_images/x/x.html"} {
+		if w := b.send("GET", alertPages+wrong, nil); w.Code != http.StatusNotFound {
+			t.Errorf("%s: %d", wrong, w.Code)
+		}
+	}
+	reporter, _ := d.signedIn(t, access.Reporter, d.hidden)
+	if w := reporter.send("GET", path, nil); w.Code != http.StatusNotFound {
+		t.Errorf("a reporter: %d", w.Code)
+	}
+	if s := b.submit(s, fmt.Sprintf("%s/1/metric_images/%d/delete", alertPages, i.ID), nil); !s.says("Picture deleted.") || strings.Contains(s.Body.String(), path) {
 		t.Errorf("%s", s.Body)
 	}
 }

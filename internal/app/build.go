@@ -273,7 +273,7 @@ func Assemble(p Parts) (*App, error) {
 		DB: db, Bus: events, Queue: queue, Users: a.Users, Tokens: a.Tokens, Projects: a.Projects, Repositories: a.Repositories, Issues: a.Issues,
 		Notes: a.Notes, Clock: now, ExternalURL: base,
 	})
-	a.Todos = todo.New(todo.Deps{DB: db, Users: a.Users, Projects: a.Projects, Issues: a.Issues, Clock: now})
+	a.Todos = todo.New(todo.Deps{DB: db, Users: a.Users, Projects: a.Projects, Issues: a.Issues, Clock: now, ExternalURL: base})
 	a.Wikis = wiki.New(wiki.Deps{
 		DB: db, Bus: events, Settings: a.Settings, Users: a.Users, Owners: a.Owners, Repositories: a.Repositories, Markdown: a.Markdown, Clock: now,
 		ExternalURL: base,
@@ -297,8 +297,8 @@ func Assemble(p Parts) (*App, error) {
 		Clock: now, Names: names, JobTokens: &up.callers,
 	})
 	a.Alerts = alert.New(alert.Deps{
-		DB: db, Bus: events, Queue: queue, Box: box, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Templates: a.Templates, Issues: a.Issues,
-		Clock: now, ExternalURL: base,
+		DB: db, Bus: events, Queue: queue, Blobs: p.Blobs, Box: box, Settings: a.Settings, Users: a.Users, Projects: a.Projects, Templates: a.Templates, Issues: a.Issues,
+		Todos: a.Todos, Clock: now, ExternalURL: base,
 	})
 	a.Dispatch = dispatch.New(dispatch.Deps{
 		DB: db, Bus: events, Box: box, Settings: a.Settings, Users: a.Users, Tokens: a.Tokens, OAuth: a.OAuth, Projects: a.Projects,

@@ -661,3 +661,24 @@ func TestDO02_ABoundedNumberOfBytesIsKeptForAProject(t *testing.T) {
 		t.Errorf("%d bytes are counted when all are gone", counted())
 	}
 }
+
+func TestAProjectThatIsArchivedTakesNoReports(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	k := w.enable(t)
+	send := func(id int) int {
+		return w.send(t, w.intake("store"), fmt.Sprintf(`{"message":"a","event_id":"%032x"}`, id), auth(k)).Code
+	}
+	if got := send(1); got != http.StatusOK {
+		t.Fatalf("before: %d", got)
+	}
+	if _, err := w.core.DB.Exec(t.Context(), `update projects set archived = true`); err != nil {
+		t.Fatal(err)
+	}
+	if got := send(2); got == http.StatusOK || got >= http.StatusInternalServerError {
+		t.Errorf("archived: %d", got)
+	}
+	if n := w.count(t, `select count(*) from error_events`); n != 1 {
+		t.Errorf("%d events", n)
+	}
+}

@@ -29,7 +29,7 @@ const (
 	sqlIntake = `
 select s.project_id, s.personal_data, s.events_per_minute, s.sample_percent from error_tracking_settings s join error_client_keys k on k.project_id = s.project_id
 join projects p on p.id = s.project_id
-where s.project_id = $1 and k.digest = $2 and k.active and s.active and s.integrated and not p.removal`
+where s.project_id = $1 and k.digest = $2 and k.active and s.active and s.integrated and not p.removal and not p.archived`
 	sqlLockIntake = `select errors, kept_bytes from error_tracking_settings where project_id = $1 and active and integrated for update`
 
 	sqlNoteEvents = `

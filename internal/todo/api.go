@@ -38,8 +38,8 @@ type todoForm struct {
 	Project    *project.IdentityForm `json:"project,omitempty"`
 	Author     *user.Public          `json:"author"`
 	ActionName Action                `json:"action_name"`
-	TargetType string                `json:"target_type"`
-	Target     *issue.Form           `json:"target"`
+	TargetType Target                `json:"target_type"`
+	Target     any                   `json:"target"`
 	TargetURL  string                `json:"target_url"`
 	Body       string                `json:"body"`
 	State      string                `json:"state"`
@@ -64,7 +64,7 @@ func (s *Service) presenter(ctx context.Context, a access.Actor, all ...Todo) (f
 	targets, err := s.deps.Issues.Forms(ctx, a, issues)
 	return func(t Todo) todoForm {
 		form := todoForm{
-			ID: t.ID, ActionName: t.Action, TargetType: "Issue", Body: t.Body, State: "pending", CreatedAt: httpapi.Time(t.CreatedAt),
+			ID: t.ID, ActionName: t.Action, TargetType: Issues, Body: t.Body, State: "pending", CreatedAt: httpapi.Time(t.CreatedAt),
 			UpdatedAt: httpapi.Time(t.UpdatedAt),
 		}
 		if t.Done {
@@ -76,7 +76,10 @@ func (s *Service) presenter(ctx context.Context, a access.Actor, all ...Todo) (f
 		if p := places[t.ProjectID]; p != nil {
 			form.Project = new(s.deps.Projects.IdentityForm(p))
 		}
-		if target, known := targets[t.IssueID]; known {
+		if t.AlertIID != nil && form.Project != nil {
+			form.TargetType, form.Target = Alerts, alertForm{IID: *t.AlertIID, Title: t.Body}
+			form.TargetURL = s.deps.ExternalURL + "/" + places[t.ProjectID].FullPath() + fmt.Sprintf(AlertPath, *t.AlertIID)
+		} else if target, known := targets[t.IssueID]; known {
 			if form.Target, form.TargetURL = &target, target.WebURL; t.NoteID != nil {
 				form.TargetURL += fmt.Sprintf("#note_%d", *t.NoteID)
 			}
@@ -117,7 +120,7 @@ func (s *Service) handleList(ctx context.Context, call httpapi.Call[httpapi.None
 	}
 	f := Filter{
 		Done: p.State == "done", Action: Action(p.Action), AuthorID: p.AuthorID, ProjectID: p.ProjectID, GroupID: p.GroupID,
-		Nothing: p.Type != "" && p.Type != "Issue",
+		Nothing: p.Type != "" && p.Type != string(Issues) && p.Type != string(Alerts), Target: Target(p.Type),
 	}
 	page, err := s.List(ctx, call.Actor, f, req)
 	if err != nil {

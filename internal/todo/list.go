@@ -3,6 +3,7 @@ package todo
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"stithy/internal/issue"
@@ -21,6 +22,7 @@ type Filter struct {
 	ProjectID int64
 	GroupID   int64 // or of groups below it
 	Nothing   bool  // asks for what no to-do is about
+	Target    Target
 }
 
 var errMissing = fault.WithMessage(fault.NotFound, "404 Not found")
@@ -38,6 +40,12 @@ func (s *Service) List(ctx context.Context, by access.Actor, f Filter, req pagin
 		l.Where("t.done")
 	} else {
 		l.Where("not t.done")
+	}
+	switch f.Target {
+	case Issues:
+		l.Where("t.alert_id is null")
+	case Alerts:
+		l.Where("t.alert_id is not null")
 	}
 	if f.Action != "" {
 		l.Where("t.action = ?", f.Action)
@@ -99,9 +107,13 @@ type pending struct {
 	ProjectID                             int64
 	AuthorID                              *int64
 	Confidential, Hidden, Given, Internal bool
+	Alert                                 bool
 }
 
 func (r pending) readable(by access.Actor, p *project.Project) bool {
+	if r.Alert {
+		return access.Holds(by, access.ReadAlerts, p.Target())
+	}
 	i := issue.Issue{AuthorID: r.AuthorID, Confidential: r.Confidential, Hidden: r.Hidden}
 	if r.Given {
 		i.AssigneeIDs = []int64{by.ID()}
@@ -123,15 +135,23 @@ func (s *Service) Find(ctx context.Context, by access.Actor, id int64) (*Todo, e
 	return &t, err
 }
 
-// readable is the to-dos of an actor about issues and notes that they may read.
+// readable is the to-dos of an actor about issues and notes that they may read, and about alerts.
 func (s *Service) readable(ctx context.Context, by access.Actor) (*postgres.List, error) {
 	r, err := s.deps.Issues.Reader(ctx, by)
 	if err != nil {
 		return nil, err
 	}
-	l := postgres.From("todos t join issues i on i.id = t.issue_id").Join(issue.InReadable, r.InReadable()...).Columns("t.id").
-		Details("join todos t on t.id = page.id join issues i on i.id = t.issue_id", columns)
-	l.Where("t.user_id = ?", by.ID()).Where(issue.Readable, r.Readable()...)
-	l.Where("t.note_id is null or not exists (select 1 from notes n where n.id = t.note_id and n.internal) or "+issue.Reported, r.Reported()...)
+	alerts, err := s.ofAlerts(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	// What an issue is readable by is asked of those to-dos alone that are about one.
+	l := postgres.From("todos t left join issues i on i.id = t.issue_id").Columns("t.id").
+		Details("join todos t on t.id = page.id left join issues i on i.id = t.issue_id left join alerts e on e.id = t.alert_id", columns)
+	l.Where("t.user_id = ?", by.ID()).Where("("+ofIssue+") or ("+ofAlert+")", slices.Concat(r.InReadable(), r.Readable(), r.Reported(), alerts)...)
 	return l.Order(postgres.Key{Expr: "t.id", Desc: true}), nil
 }
+
+// ofIssue is the condition that a to-do called t is about an issue called i that somebody may read, and about no note that is hidden from them.
+const ofIssue = `t.issue_id is not null and exists (select 1 from (select 1) one ` + issue.InReadable + ` where ` + issue.Readable + `
+	and (t.note_id is null or not exists (select 1 from notes n where n.id = t.note_id and n.internal) or ` + issue.Reported + `))`

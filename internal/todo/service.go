@@ -26,6 +26,8 @@ type Deps struct {
 	Projects *project.Service
 	Issues   *issue.Service
 	Clock    clock.Clock
+
+	ExternalURL string
 }
 
 // Service is the use cases of to-dos.

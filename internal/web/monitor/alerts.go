@@ -240,6 +240,8 @@ type alertBody struct {
 	Status      *page.Form
 	Take, Leave *page.Form // to give the alert to oneself, or to nobody
 	History     []pastRow
+	Images      []imageRow
+	AddImage    *page.Form
 }
 
 type fact struct {
@@ -274,13 +276,21 @@ func showAlert(x *request) error {
 	if err != nil {
 		return err
 	}
+	return x.alert(http.StatusOK, a, nil)
+}
+
+// alert shows an alert; refused is why a picture was, if one was.
+func (x *request) alert(code int, a *alert.Alert, refused error) error {
 	body, err := x.detail(a)
 	if err != nil {
 		return err
 	}
+	if err := x.images(&body, a, refused); err != nil {
+		return err
+	}
 	l := x.Layout(a.Title, alertsPath)
 	l.Facts = alertFacts(alertHead{Severity: severityMarks[a.Severity], Status: statusMarks[a.Status], Times: times(a.Events)})
-	return x.Show(http.StatusOK, l, alertPage(body))
+	return x.Show(code, l, alertPage(body))
 }
 
 func times(n int64) string {

@@ -47,6 +47,9 @@ func ProjectPages(d Deps) []projectpage.Page {
 		{Route: "POST /-/" + alertsPath + "/{id}/status", Needs: access.UpdateAlerts, Do: d.do(setAlertStatus)},
 		{Route: "POST /-/" + alertsPath + "/{id}/incident", Needs: access.UpdateAlerts, Do: d.do(report)},
 		{Route: "POST /-/" + alertsPath + "/{id}/assign", Needs: access.UpdateAlerts, Do: d.do(assign)},
+		{Route: "GET /-/" + alertsPath + "/{id}/metric_images/{image}/{filename}", Needs: access.ReadAlerts, Do: d.do(showImage)},
+		{Route: "POST /-/" + alertsPath + "/{id}/metric_images", Needs: access.UpdateAlerts, Do: d.do(addImage), File: true},
+		{Route: "POST /-/" + alertsPath + "/{id}/metric_images/{image}/delete", Needs: access.UpdateAlerts, Do: d.do(removeImage)},
 
 		{
 			Route: "GET /-/" + integrationsPath, Needs: access.AdminAlertIntegrations, Do: d.do(showIntegrations),

@@ -8,6 +8,7 @@ import (
 
 	"stithy/internal/issue"
 	"stithy/internal/kit/fault"
+	"stithy/internal/project"
 	"stithy/internal/todo"
 	"stithy/internal/user"
 	"stithy/internal/web/page"
@@ -110,13 +111,51 @@ func todoRows(x *ownRequest, all []todo.Todo) ([]todoRow, error) {
 	if err != nil {
 		return nil, err
 	}
+	places, err := alertPlaces(x, all)
+	if err != nil {
+		return nil, err
+	}
 	rows := make([]todoRow, 0, len(all))
 	for _, t := range all {
+		if p := places[t.ProjectID]; p != nil && t.AlertIID != nil {
+			rows = append(rows, newAlertRow(x, t, p, people))
+			continue
+		}
 		if target, known := targets[t.IssueID]; known {
 			rows = append(rows, newTodoRow(x, t, target, people))
 		}
 	}
 	return rows, nil
+}
+
+// alertPlaces are the projects of to-dos about alerts.
+func alertPlaces(x *ownRequest, all []todo.Todo) (map[int64]*project.Project, error) {
+	var ids []int64
+	for _, t := range all {
+		if t.AlertIID != nil {
+			ids = append(ids, t.ProjectID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return x.deps.Projects.Among(x.Context(), x.Actor, ids)
+}
+
+// newAlertRow is a to-do about an alert.
+func newAlertRow(x *ownRequest, t todo.Todo, p *project.Project, people map[int64]user.Brief) todoRow {
+	row := todoRow{
+		Title: t.Body, Reference: fmt.Sprintf("%s^alert#%d", p.FullPath(), *t.AlertIID), When: x.Time(&t.CreatedAt), Why: "Somebody gave you the alert",
+		URL: x.Link("/" + p.FullPath() + fmt.Sprintf(todo.AlertPath, *t.AlertIID)),
+	}
+	if b, known := people[t.AuthorID]; known {
+		row.Who, row.Why = personOf(&b), b.Name+" gave you the alert"
+	}
+	if !t.Done {
+		row.Done = x.Button(fmt.Sprintf("%s/%d", todosPath, t.ID), "Done", page.Secondary, "with "+t.Body)
+		row.Done.Icon = ui.IconCheck
+	}
+	return row
 }
 
 func newTodoRow(x *ownRequest, t todo.Todo, target issue.Form, people map[int64]user.Brief) todoRow {
