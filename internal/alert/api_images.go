@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"stithy/internal/kit/access"
 	"stithy/internal/kit/fault"
@@ -145,4 +146,13 @@ func (s *Service) handleRemoveImage(ctx context.Context, call httpapi.Call[*proj
 		return httpapi.NoContent{}, err
 	}
 	return httpapi.NoContent{}, s.RemoveImage(ctx, a, call.Params.ImageID)
+}
+
+// mediaOf is the type of a picture that browsers show and in which nothing acts, "" of anything else. What its name says does not count.
+func mediaOf(content []byte) string {
+	found := http.DetectContentType(content)
+	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/bmp", "image/webp", "image/x-icon"}, found) {
+		return ""
+	}
+	return found
 }

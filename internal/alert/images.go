@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -42,26 +41,14 @@ const (
 )
 
 var (
-	errNoAlert      = fault.WithMessage(fault.NotFound, "Alert not found")
-	errNoImage      = fault.WithMessage(fault.NotFound, "Metric image not found")
-	errImageTooBig  = fault.WithMessage(fault.Rejected, "400 Bad request - File is too large")
-	errNoPicture    = fault.WithMessage(fault.Rejected, "400 Bad request - File is not a picture. Supported are png, jpg, gif, bmp, webp and ico.")
-	errNotChanged   = fault.WithMessage(fault.Unprocessable, "Metric image could not be updated")
-	errManyImages   = fault.WithMessage(fault.Rejected, "An alert has %d metric images at the most. Delete one first.", maxImages)
-	errStore        = fault.New(fault.Unavailable)
-	shownByBrowsers = []string{"image/png", "image/jpeg", "image/gif", "image/bmp", "image/webp", "image/x-icon"}
+	errNoAlert     = fault.WithMessage(fault.NotFound, "Alert not found")
+	errNoImage     = fault.WithMessage(fault.NotFound, "Metric image not found")
+	errImageTooBig = fault.WithMessage(fault.Rejected, "400 Bad request - File is too large")
+	errNoPicture   = fault.WithMessage(fault.Rejected, "400 Bad request - File is not a picture. Supported are png, jpg, gif, bmp, webp and ico.")
+	errNotChanged  = fault.WithMessage(fault.Unprocessable, "Metric image could not be updated")
+	errManyImages  = fault.WithMessage(fault.Rejected, "An alert has %d metric images at the most. Delete one first.", maxImages)
+	errStore       = fault.New(fault.Unavailable)
 )
-
-// mediaOf is the type of a picture that browsers show and in which nothing acts, "" of anything else. What its name says does not count.
-func mediaOf(content []byte) string {
-	found := http.DetectContentType(content)
-	for _, known := range shownByBrowsers {
-		if found == known {
-			return known
-		}
-	}
-	return ""
-}
 
 // Source says where a picture is from.
 type Source struct{ URL, Text string }

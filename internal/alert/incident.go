@@ -55,7 +55,9 @@ func (s *Service) report(ctx context.Context, by access.Actor, p *project.Projec
 	}
 	_, err = s.deps.Issues.Create(ctx, by, p, issue.Draft{
 		Title: a.incidentTitle(), Description: &text, Type: issue.Incident, Severity: incidentSeverity[a.Severity],
-		With: func(ctx context.Context, tx pgx.Tx, i *issue.Issue) error { return s.link(ctx, tx, p.ID, int64(a.IID), i) },
+		With: func(ctx context.Context, tx pgx.Tx, i *issue.Issue) error {
+			return s.link(ctx, tx, p.ID, int64(a.IID), i)
+		},
 	})
 	return err
 }

@@ -32,7 +32,9 @@ type integrationRow struct {
 // kinds are what integrations are made for, as people read it.
 var kinds = map[alert.Kind]string{alert.HTTP: "HTTP", alert.Prometheus: "Prometheus Alertmanager"}
 
-func showIntegrations(x *request) error { return x.integrations(http.StatusOK, x.integrationForm(), nil) }
+func showIntegrations(x *request) error {
+	return x.integrations(http.StatusOK, x.integrationForm(), nil)
+}
 
 // followUpForm asks what follows from alerts. It shows what is chosen, or what was refused.
 func (x *request) followUpForm() (*page.Form, error) {
