@@ -13,6 +13,7 @@ import (
 
 	"stithy/internal/gitstore"
 	"stithy/internal/kit/access"
+	"stithy/internal/kit/fault"
 	"stithy/internal/kit/httpapi/httpapitest"
 	"stithy/internal/kit/paging"
 	"stithy/internal/platform/postgres"
@@ -409,6 +410,54 @@ func TestSnippetsOfAnAccountThatIsRemoved(t *testing.T) {
 	w.Do(t, "GET", own.path(), nil).WantStatus(t, http.StatusNotFound)
 	if got := httpapitest.JSON[made](t, w.Do(t, "GET", in.path(), nil).WantStatus(t, http.StatusOK)); got.Author != nil {
 		t.Errorf("the author is %v", got.Author)
+	}
+}
+
+func TestNoSnippetComesToBeInAProjectThatIsAboutToGo(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	by := access.Actor{Person: w.people[access.Owner].Person()}
+	p, err := w.Projects.Find(t.Context(), by, w.project.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, w, `update projects set removal = true where id = $1`, p.ID)
+	_, err = w.Snippets.Create(t.Context(), by, p, snippet.Draft{Title: "late", Files: []snippet.File{{Action: snippet.Create, Path: "a", Content: new("x")}}})
+	if !fault.Is(err, fault.NotFound) {
+		t.Errorf("got %v", err)
+	}
+	for _, table := range []string{"snippets", "text_repositories"} {
+		if n, err := postgres.Value[int](t.Context(), w.DB, `select count(*) from `+table); n != 0 || err != nil {
+			t.Errorf("%s has %d rows: %v", table, n, err)
+		}
+	}
+}
+
+// Of what a client says of itself as much is kept as shows who it is.
+func TestDO05_ALongNameOfAClientIsCut(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	got := httpapitest.JSON[made](t, w.As(t, w.author).With("User-Agent", "curl/8 "+strings.Repeat("x", 2000)).
+		Do(t, "POST", "/snippets", object{"title": "x", "files": []object{{"file_path": "a", "content": "x"}}}).WantStatus(t, http.StatusCreated))
+	if agent, err := w.Snippets.Agent(t.Context(), got.ID); err != nil || agent.UserAgent != "curl/8 "+strings.Repeat("x", 993) {
+		t.Errorf("%d characters are kept: %v", len(agent.UserAgent), err)
+	}
+}
+
+// The token of a job has no rights on the whole instance in projects that are not its own, whoever runs the job.
+func TestPE02_AJobOfAnAdministratorReadsWhatAProjectShowsToAll(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	job := access.Actor{Person: w.root.Person(), Account: w.root, Credential: access.Credential{Kind: access.JobToken, ID: 999_999}}
+	person := access.Actor{Person: w.root.Person(), Account: w.root}
+	for visibility, may := range map[string]bool{"private": false, "internal": true, "public": true} {
+		one := w.create(t, w.people[access.Reporter], w.project, visibility, "a.txt")
+		if _, err := w.Snippets.Find(t.Context(), job, one.ID); may != (err == nil) || !may && !fault.Is(err, fault.NotFound) {
+			t.Errorf("a job of an administrator reads a %s one: %v", visibility, err)
+		}
+		if _, err := w.Snippets.Find(t.Context(), person, one.ID); err != nil {
+			t.Errorf("an administrator reads a %s one: %v", visibility, err)
+		}
 	}
 }
 
