@@ -255,6 +255,14 @@ func TestFilesOfAWikiAreOpened(t *testing.T) {
 	if got, err := open(at); got != "a.png image/png picture" || err != nil {
 		t.Errorf("%q %v", got, err)
 	}
+	// A drawing may act, so browsers are not told that it is a picture.
+	drawing, _, err := w.Wikis.Attach(t.Context(), w.actor(access.Developer), w.of(), "a.svg", strings.NewReader("<svg/>"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := open(drawing); got != "a.svg application/octet-stream <svg/>" || err != nil {
+		t.Errorf("%q %v", got, err)
+	}
 	for _, file := range []string{"uploads", at + "/b", "uploads/none.png", "../a", "", "/" + at, strings.Repeat("a", 5000)} {
 		if got, err := open(file); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%.50s: %q %v", file, got, err)

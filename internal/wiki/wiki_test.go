@@ -1,6 +1,7 @@
 package wiki_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -434,6 +435,26 @@ func TestDO04_APageThatIsTooLargeIsNotRead(t *testing.T) {
 	w.Do(t, "GET", w.at+"/a", nil).Want(t, http.StatusRequestEntityTooLarge,
 		`{"message":"The page is larger than pages of a wiki may be. Clone the wiki to read it."}`)
 	w.Do(t, "GET", w.at, nil).WantStatus(t, http.StatusOK)
+}
+
+// Each page may be smaller than what one answer holds, and all together larger.
+func TestDO04_AllPagesTogetherHaveALimit(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.write(t, "a", "x")
+	add := func(title string) {
+		t.Helper()
+		w.commit(t, gitstore.Change{Path: title + ".md", Content: bytes.Repeat([]byte("x"), 3<<20), Create: true})
+	}
+	add("b")
+	add("c")
+	w.Do(t, "GET", w.at+"?with_content=true", nil).WantStatus(t, http.StatusOK)
+	add("d")
+	w.Do(t, "GET", w.at+"?with_content=true", nil).
+		Want(t, http.StatusRequestEntityTooLarge, `{"message":"The pages of this wiki are too large for one answer. Read them one by one."}`)
+	if pages := httpapitest.JSON[[]page](t, w.Do(t, "GET", w.at, nil).WantStatus(t, http.StatusOK)); len(pages) != 4 {
+		t.Errorf("without their content there are %d", len(pages))
+	}
 }
 
 // What is pushed is bounded as what the API takes.
