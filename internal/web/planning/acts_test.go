@@ -18,6 +18,7 @@ import (
 	"stithy/internal/milestone"
 	"stithy/internal/note"
 	"stithy/internal/owner"
+	"stithy/internal/platform/postgres"
 	"stithy/internal/project/projecttest"
 	"stithy/internal/user/usertest"
 )
@@ -303,6 +304,14 @@ func TestAFileIsAttachedToACommentAndToANewIssue(t *testing.T) {
 	}
 	if got := b.get(strings.TrimPrefix(picture[1], "https://forge.example")); got.Code != http.StatusOK || got.Body.String() != "\x89PNG" {
 		t.Errorf("the picture: %d", got.Code)
+	}
+	// The word in its address is not kept: who reads the database cannot fetch it.
+	word := regexp.MustCompile(`/uploads/([0-9a-f]{32})/door`).FindStringSubmatch(picture[1])
+	if word == nil {
+		t.Fatal(picture[1])
+	}
+	if kept, err := postgres.Value[bool](t.Context(), w.DB, `select bool_or(digest in (convert_to($1, 'UTF8'), decode($1, 'hex'))) from uploads`, word[1]); err != nil || kept {
+		t.Errorf("the word in the address is kept: %v, %v", kept, err)
 	}
 	if s := b.upload(at(i)+"/notes?then=close", "log.txt", []byte("x"), "close", "note", ""); s.Code != http.StatusSeeOther || !b.shows(at(i)).says("log.txt</a>", "closed this") {
 		t.Errorf("a file alone, and the issue is closed: %d", s.Code)

@@ -59,6 +59,32 @@ func TestPE02_WhatMayNotBeReadIsNotFound(t *testing.T) {
 	}
 }
 
+func TestPE02_AnIssueLeadsToWhatItsReaderMaySee(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	closed := projecttest.New(t, w.DB, w.group.ID, projecttest.Named("closed"), projecttest.Visible(access.Public),
+		projecttest.With("features", `{"issues": "private", "merge_requests": "private"}`))
+	projecttest.Join(t, w.DB, closed, w.people[access.Reporter], access.Reporter)
+	w.As(t, w.people[access.Reporter]).Do(t, "POST", fmt.Sprintf("/projects/%d/labels", closed.ID), map[string]any{"name": "bug", "color": "red"}).WantStatus(t, http.StatusCreated)
+	i := w.open(t, issue.Draft{Title: "Mend the door", Description: new("Like closed~bug, says @role-10.")})
+	const label, person = `https://forge.example/house/closed/-/issues?label_name[]=bug"`, `href="https://forge.example/role-10"`
+	for _, c := range []struct {
+		fact           string
+		by             *browser
+		labels, people bool
+	}{
+		{"nobody", w.anonymous(t), false, false}, {"a stranger", w.browser(t, w.stranger), false, true}, {"a member of both", w.in(t, access.Reporter), true, true},
+	} {
+		s := c.by.shows(at(i))
+		if s.says(label) != c.labels || s.says("closed~bug") == c.labels {
+			t.Errorf("%s is led to the label: %v", c.fact, s.says(label))
+		}
+		if s.says(person) != c.people || !s.says("@role-10") {
+			t.Errorf("%s is led to the person: %v", c.fact, s.says(person))
+		}
+	}
+}
+
 func TestPE02_InternalNotesAreShownToReporters(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
