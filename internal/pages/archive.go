@@ -193,7 +193,7 @@ func indexOf(files []siteFile) []byte {
 		}
 		b = binary.BigEndian.AppendUint32(b, f.CRC32)
 		if f.Deflated {
-			b = append(b, 1)
+			records[i][len(b)] = 1
 		}
 	}
 	sorting.By(records, func(a, b [recordSize]byte) int { return bytes.Compare(a[:digestLength], b[:digestLength]) })

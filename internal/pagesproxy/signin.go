@@ -144,7 +144,7 @@ func (s *Server) askWho(x *request, at place) error {
 
 // setCookie gives the browser a cookie for this host alone.
 func (s *Server) setCookie(x *request, name, value, path string, life time.Duration) {
-	http.SetCookie(x.ResponseWriter, &http.Cookie{
+	http.SetCookie(x.ResponseWriter, &http.Cookie{ //nolint:gosec // Secure wherever the site is read over TLS
 		Name: name, Value: value, Path: path, MaxAge: int(life / time.Second), HttpOnly: true, Secure: x.scheme == "https", SameSite: http.SameSiteLaxMode,
 	})
 }
