@@ -148,10 +148,8 @@ func (s *Service) readable(ctx context.Context, by access.Actor) (*postgres.List
 	// What an issue is readable by is asked of those to-dos alone that are about one.
 	l := postgres.From("todos t left join issues i on i.id = t.issue_id").Columns("t.id").
 		Details("join todos t on t.id = page.id left join issues i on i.id = t.issue_id left join alerts e on e.id = t.alert_id", columns)
-	l.Where("t.user_id = ?", by.ID()).Where("("+ofIssue+") or ("+ofAlert+")", slices.Concat(r.InReadable(), r.Readable(), r.Reported(), alerts)...)
+	l.Where("t.user_id = ?", by.ID()).Where(`(t.issue_id is not null and exists (select 1 from (select 1) one `+issue.InReadable+` where `+issue.Readable+`
+	and (t.note_id is null or not exists (select 1 from notes n where n.id = t.note_id and n.internal) or `+issue.Reported+`))) or (`+ofAlert+`)`,
+		slices.Concat(r.InReadable(), r.Readable(), r.Reported(), alerts)...)
 	return l.Order(postgres.Key{Expr: "t.id", Desc: true}), nil
 }
-
-// ofIssue is the condition that a to-do called t is about an issue called i that somebody may read, and about no note that is hidden from them.
-const ofIssue = `t.issue_id is not null and exists (select 1 from (select 1) one ` + issue.InReadable + ` where ` + issue.Readable + `
-	and (t.note_id is null or not exists (select 1 from notes n where n.id = t.note_id and n.internal) or ` + issue.Reported + `))`
