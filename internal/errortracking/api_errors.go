@@ -156,15 +156,11 @@ type storedForm struct {
 	Report     Report       `json:"report"`
 }
 
-// maxStoredPage is how many events a page has: each has up to maxPayload bytes.
-const maxStoredPage = 20
-
 func (s *Service) handleStored(ctx context.Context, call httpapi.Call[*project.Project, storedParams]) (none httpapi.List[storedForm], err error) {
 	req, err := call.Params.Request()
 	if err != nil {
 		return none, err
 	}
-	req.PerPage = min(req.PerPage, maxStoredPage)
 	e, err := s.Find(ctx, call.Subject.ID, call.Params.ErrorID)
 	if err != nil {
 		return none, err
