@@ -2,6 +2,7 @@ package upload_test
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"io"
 	"net/http"
@@ -184,8 +185,13 @@ func TestTheSecretOfAFileIsKeptAsADigest(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	_, secret := w.add(t, w.hidden, "a.png", "x")
-	if n := w.count(t, `select count(*) from uploads u where u::text like '%' || $1 || '%'`, secret); n != 0 {
-		t.Error("the secret stands in the row")
+	for _, form := range []string{secret, hex.EncodeToString([]byte(secret))} { // as a text, and as bytes are shown
+		if n := w.count(t, `select count(*) from uploads u where u::text like '%' || $1 || '%'`, form); n != 0 {
+			t.Error("the secret stands in the row")
+		}
+	}
+	if n := w.count(t, `select count(*) from uploads u`); n != 1 {
+		t.Error("there is no row to look at")
 	}
 }
 
