@@ -54,7 +54,7 @@ select $6::bigint + e, $2::timestamptz + (e - 1) * ($3::bigint / $1::bigint) * i
 	case when k < 6 then 'pushed' end, case when k < 6 then 'branch' end, case when k < 6 then 1 + e % 5 end,
 	case when k < 6 then decode(md5(e::text) || '00000000', 'hex') end, case when k < 6 then decode(md5((e + 1)::text) || '00000000', 'hex') end,
 	case when k < 6 then 'main' end, case when k < 6 then 'Change part ' || e end
-from (select e, 1 + (e * 48271 + $6::bigint) % $4::bigint as n, (e / 7) % 10 as k from generate_series(1, $1::bigint) e) happened`
+from (select e, 1 + (e * 48271 + $6::bigint) % $4::bigint as n, (e / 7 + $6::bigint / $1::bigint) % 10 as k from generate_series(1, $1::bigint) e) happened`
 
 	insertAudits = `
 insert into audit_events (id, created_at, event_type, author_id, author_name, entity_type, entity_id, entity_path, target_type, target_id, target_details,
