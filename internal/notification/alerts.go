@@ -161,7 +161,7 @@ func (s *Service) queueAlerts(ctx context.Context, tx pgx.Tx, h *happening, ids 
 	for n := range yes {
 		yes[n] = true
 	}
-	if _, err := tx.Exec(ctx, sqlQueue, ids, yes, no, ofAlerts, h.ProjectID, h.ProjectID, h.Event, nil, nil, h.Detail, h.HappenedAt, now); err != nil {
+	if _, err := tx.Exec(ctx, sqlQueue, ids, yes, no, ofAlerts, h.ProjectID, h.ProjectID, h.Event, nil, nil, h.Detail, h.HappenedAt, now, []int64{}); err != nil {
 		return err
 	}
 	for _, to := range ids {
