@@ -36,7 +36,9 @@ const (
 )
 
 // declines reports whether somebody can decline the mails of a thread by a link in them.
-func (t thread) declines() bool { return t == ofIssue || t == ofPipeline || t == ofProject || t == ofAlerts }
+func (t thread) declines() bool {
+	return t == ofIssue || t == ofPipeline || t == ofProject || t == ofAlerts
+}
 
 // subject is what somebody declines who wants no more mails of a thread.
 func (t thread) subject() subscription.Kind {
