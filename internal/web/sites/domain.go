@@ -109,7 +109,7 @@ func (x *request) domain(status int, refused error) error {
 	body.Form = x.NewForm(x.domainAt(d.Domain, ""), "Save",
 		page.Field{
 			Name: "auto_ssl", Label: "Get a certificate by itself", Type: page.Checkbox, Value: page.Checked(d.AutoSSLEnabled),
-			Hint: "Where the instance gets certificates for sites.",
+			Hint: "No release gets certificates for sites yet. The wish is kept for the one that does.",
 		},
 		page.Field{Name: "certificate", Label: "Certificate", Type: page.Textarea, Hint: "As PEM. Leave it empty to keep what is there."},
 		page.Field{Name: "key", Label: "Private key", Type: page.Textarea, Hint: "As PEM. It is stored encrypted and never shown."})
