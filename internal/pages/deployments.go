@@ -144,8 +144,8 @@ func (s *Service) Deploy(ctx context.Context, id, userID int64) error {
 	}
 	err = s.deploy(ctx, &d, userID)
 	if why, ok := errors.AsType[refusal](err); ok {
-		text := strings.ToValidUTF8(string(why), "?")
-		_, err = s.deps.DB.Exec(ctx, sqlFailDeployment, id, text[:min(len(text), maxErrorText)], s.deps.Clock.Now())
+		text := strings.ToValidUTF8(string(why[:min(len(why), maxErrorText)]), "?") // a name may be cut in the middle of a letter
+		_, err = s.deps.DB.Exec(ctx, sqlFailDeployment, id, text, s.deps.Clock.Now())
 	}
 	return err
 }
