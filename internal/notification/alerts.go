@@ -2,7 +2,6 @@ package notification
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -54,18 +53,7 @@ func (s *Service) OnAlerts(ctx context.Context, tx pgx.Tx, e alert.Came) error {
 
 // SpreadAlerts finds the owners and maintainers of a project who are to be mailed about new alerts, in parts as Spread does.
 func (s *Service) SpreadAlerts(ctx context.Context, args AlertsArgs) error {
-	for {
-		h, err := postgres.One[happening](ctx, s.deps.DB, sqlHappening, args.EventID)
-		if errors.Is(err, postgres.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.spreadAlerts(ctx, &h); err != nil {
-			return err
-		}
-	}
+	return s.inParts(ctx, args.EventID, s.spreadAlerts)
 }
 
 func (s *Service) spreadAlerts(ctx context.Context, h *happening) error {
@@ -77,24 +65,11 @@ func (s *Service) spreadAlerts(ctx context.Context, h *happening) error {
 	if err != nil {
 		return err
 	}
-	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
-		reached, err := postgres.Value[int64](ctx, tx, sqlHold, h.ID)
-		if errors.Is(err, postgres.ErrNoRows) || (err == nil && reached != h.Reached) {
-			return nil // another process was faster
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.queueAlerts(ctx, tx, h, told); err != nil {
-			return err
-		}
-		if len(found) < spreadPage {
-			_, err = tx.Exec(ctx, sqlSpread, h.ID)
-		} else {
-			_, err = tx.Exec(ctx, sqlReached, h.ID, found[len(found)-1])
-		}
-		return err
-	})
+	next := int64(0)
+	if len(found) == spreadPage {
+		next = found[len(found)-1]
+	}
+	return s.notePart(ctx, h, next, func(tx pgx.Tx) error { return s.queueAlerts(ctx, tx, h, told) })
 }
 
 // responsible are those of some people who can be mailed, are maintainers or owners now and want to be told, in the order of their ids.

@@ -106,15 +106,20 @@ var instance = access.Actor{Person: &access.Person{Admin: true}}
 // Spread finds the people who are to be mailed about something, in parts. Each part is a transaction that also notes how far it came: the job may be
 // run any number of times, and nobody is found twice.
 func (s *Service) Spread(ctx context.Context, args SpreadArgs) error {
+	return s.inParts(ctx, args.EventID, s.spreadPart)
+}
+
+// inParts does one part after the other of what happened, until there is none.
+func (s *Service) inParts(ctx context.Context, eventID int64, part func(context.Context, *happening) error) error {
 	for {
-		h, err := postgres.One[happening](ctx, s.deps.DB, sqlHappening, args.EventID)
+		h, err := postgres.One[happening](ctx, s.deps.DB, sqlHappening, eventID)
 		if errors.Is(err, postgres.ErrNoRows) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if err := s.spreadPart(ctx, &h); err != nil {
+		if err := part(ctx, &h); err != nil {
 			return err
 		}
 	}
@@ -129,6 +134,15 @@ func (s *Service) spreadPart(ctx context.Context, h *happening) error {
 	if err != nil {
 		return err
 	}
+	next := int64(0)
+	if len(found) == spreadPage && h.Everyone {
+		next = found[len(found)-1].UserID
+	}
+	return s.notePart(ctx, h, next, func(tx pgx.Tx) error { return s.queue(ctx, tx, h, wanting) })
+}
+
+// notePart leaves the mails of a part and notes how far it came: behind whom the next part begins, 0 where this was the last.
+func (s *Service) notePart(ctx context.Context, h *happening, next int64, queue func(tx pgx.Tx) error) error {
 	return s.deps.DB.InTx(ctx, func(tx pgx.Tx) error {
 		reached, err := postgres.Value[int64](ctx, tx, sqlHold, h.ID)
 		if errors.Is(err, postgres.ErrNoRows) || (err == nil && reached != h.Reached) {
@@ -137,13 +151,13 @@ func (s *Service) spreadPart(ctx context.Context, h *happening) error {
 		if err != nil {
 			return err
 		}
-		if err := s.queue(ctx, tx, h, wanting); err != nil {
+		if err := queue(tx); err != nil {
 			return err
 		}
-		if len(found) < spreadPage || !h.Everyone {
+		if next == 0 {
 			_, err = tx.Exec(ctx, sqlSpread, h.ID)
 		} else {
-			_, err = tx.Exec(ctx, sqlReached, h.ID, found[len(found)-1].UserID)
+			_, err = tx.Exec(ctx, sqlReached, h.ID, next)
 		}
 		return err
 	})
